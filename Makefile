@@ -1,0 +1,39 @@
+# Two commands for a new user: `make scenarios` and `make test`. Both make .venv first.
+PYTHON ?= python3
+VENV := .venv
+STAMP := $(VENV)/.lasttick-installed
+
+.PHONY: venv scenarios test process lint types lock clean
+
+venv: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "lasttick needs Python 3.11 or newer, but $(PYTHON) is $$($(PYTHON) -V 2>&1). Next: make venv PYTHON=python3.11"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(STAMP)
+
+scenarios: $(STAMP)
+	$(VENV)/bin/pytest scenarios
+
+process: $(STAMP)
+	$(VENV)/bin/pytest scenarios --lasttick-mode process
+
+test: $(STAMP)
+	$(VENV)/bin/pytest tests -n 2
+
+lint: $(STAMP)
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+types: $(STAMP)
+	$(VENV)/bin/mypy
+
+lock: # needs uv on the PATH; writes no address of a package index
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q \
+	  pyproject.toml --group dev -o requirements.lock
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis reports/runs reports/latest

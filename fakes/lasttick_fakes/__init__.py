@@ -1,0 +1,1 @@
+"""lasttick_fakes."""

@@ -1,0 +1,121 @@
+"""The small interfaces at which the parts of lasttick meet.
+
+Rules live in `lasttick.model` and take `now` as an argument; references, fakes and targets meet only here, so that each
+can be replaced by another (a virtual clock, a Redis store, a real phone) without the others knowing.
+Source: contracts hostagent "Parts", world "Host agent's surface".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from lasttick.model.lease import Decision, Holder, LeaseView
+
+DriverHealth = Literal["ok", "offline", "error"]
+
+
+@runtime_checkable
+class Clock(Protocol):
+    """Where a part gets its time from. Ages and deadlines use `now_ns`; `wall` is only for people's eyes."""
+
+    def now_ns(self) -> int:
+        """Monotonic nanoseconds; suspended time does not count (ruling HA-3)."""
+        ...
+
+    def wall(self) -> datetime:
+        """Wall time, aware, UTC. May step backwards; nothing is decided on it."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait on the monotonic clock."""
+        ...
+
+
+@runtime_checkable
+class Entropy(Protocol):
+    """Where a part gets unguessable bytes from: the operating system, or a named stream of the run's seed."""
+
+    def token_bytes(self, n: int) -> bytes: ...
+
+
+class LeaseStore(Protocol):
+    """Atomic transitions on the leases of one rack of devices; never get and put, so that Redis and PostgreSQL fit.
+
+    Both sides, MCP sessions and cloud assignments, hold devices here: one arbiter, keyed by device (ruling HA-2).
+    A holder that was ended is refused for ever (ruling HA-6).
+    """
+
+    @property
+    def ttl_s(self) -> float: ...
+
+    async def acquire(self, device_id: str, holder: Holder) -> Decision:
+        """Take a free device, or go on holding one's own (which counts as a use)."""
+        ...
+
+    async def begin_use(self, device_id: str, holder: Holder) -> Decision:
+        """Acquire, and pin the lease while a driver call runs: a count, so every call needs its own `end_use`."""
+        ...
+
+    async def end_use(self, device_id: str, holder: Holder) -> bool:
+        """Unpin one call. The TTL runs from here; an ended holder's lease goes with its last call."""
+        ...
+
+    async def release(self, device_id: str, holder: Holder) -> bool:
+        """Give one device back. False when `holder` does not hold it. With calls in flight: when they end."""
+        ...
+
+    async def end_holder(self, holder: Holder) -> list[str]:
+        """The holder is gone: free what it held (pinned devices when their calls end). Idempotent. Device ids, sorted."""
+        ...
+
+    async def snapshot(self) -> list[LeaseView]:
+        """What is held now, both kinds of holder, sorted by device id."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
+    """What a device is. `scale` is pixels per tap unit: 1 on Android (taps in pixels), 2 or 3 on iOS (taps in points)."""
+
+    device_id: str
+    platform: Literal["android", "ios"]
+    scale: int
+    width_px: int
+    height_px: int
+
+
+class DriverError(Exception):
+    """The device refused or failed an action. The message is for the caller's eyes (error matrix row 5)."""
+
+
+class DeviceDriver(Protocol):
+    """One device as the host agent drives it. Bounds in results are pixels; taps and swipes are in tap units."""
+
+    @property
+    def info(self) -> DeviceInfo: ...
+
+    async def health(self) -> DriverHealth:
+        """Cheap: may not wait for a running action."""
+        ...
+
+    async def perform(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Run one of the nine leased tools; `arguments` come without `device_id`. JSON-able result.
+
+        Raises DriverError. May take long, may never return; never called twice at once for one device by a correct host.
+        """
+        ...
+
+
+class AsgiApp(Protocol):
+    """An ASGI 3 application."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None: ...
+
+
+class Drivers(Protocol):
+    """A rack: finds its devices once, at the start of a host agent."""
+
+    async def drivers(self) -> Sequence[DeviceDriver]: ...
