@@ -191,6 +191,21 @@ def test_any_text_can_be_typed_and_a_field_stays_small(text: str) -> None:
     assert picture(state, PHONE).crop(body).tobytes() != before.crop(body).tobytes()
 
 
+def test_texts_that_differ_only_where_the_glass_cuts_them_differ_in_pixels() -> None:
+    """Why the bar code exists: a field shows its end, a label its beginning."""
+    state = do(do(INITIAL, PHONE, "launch_app", app="notes"), PHONE, "tap", x=50, y=50)
+    one, two = (do(state, PHONE, "input_text", text=text) for text in ("a" + "x" * 60, "b" + "x" * 60))
+    body = (0, 0, WIDTH_PX, HEIGHT_PX - STRIP_PX)
+    assert picture(one, PHONE).crop(body).tobytes() == picture(two, PHONE).crop(body).tobytes()
+    assert picture(one, PHONE).tobytes() != picture(two, PHONE).tobytes()
+
+
+@pytest.mark.parametrize(("dy", "rows"), [(15, 0), (16, 1), (47, 1), (48, 2)])
+def test_a_swipe_is_rounded_to_whole_rows(dy: int, rows: int) -> None:
+    state = do(INITIAL, PHONE, "launch_app", app="contacts")
+    assert act(state, PHONE, "swipe", {"x1": 90, "y1": 200, "x2": 90, "y2": 200 - dy})[1]["scrolled_rows"] == rows
+
+
 @DEVICES
 def test_a_swipe_scrolls_by_whole_rows_to_the_end_and_back(info: DeviceInfo) -> None:
     state = do(INITIAL, info, "launch_app", app="contacts")
