@@ -23,7 +23,10 @@ class Holder:
 
 @dataclass(slots=True)
 class Lease:
-    """A stored record; mutable because freezing it costs a third of a lease call's speed. Changed only by LeaseTable."""
+    """A stored record; mutable because freezing it costs a third of a lease call's speed.
+
+    Changed only by LeaseTable.
+    """
 
     device_id: str
     holder: Holder
