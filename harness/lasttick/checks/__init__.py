@@ -1,4 +1,4 @@
-"""Invariants over the history of a scenario. They judge what the devices wrote, never what the target says of itself."""
+"""Invariants over the history of a scenario, judged by what the devices wrote, never by what the target says."""
 
 from lasttick.checks.exclusive import exclusive, own_turn
 from lasttick.checks.history import split_examples

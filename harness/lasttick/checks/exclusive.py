@@ -1,17 +1,17 @@
 """Did at most one holder drive each device at every instant, and did each caller take its own turn?
 
-Judged only from what the devices wrote themselves (`driver.start`, `driver.end`). B's driver call may start only if every
-other holder A's last driver call ended at least TTL ago, or A's session was over and its last call had ended. A cloud
-assignment has no TTL: it holds from its first driver call to the end of its last.
+Judged only from what the devices wrote themselves (`driver.start`, `driver.end`). B's driver call may start only if
+every other holder A's last driver call ended at least TTL ago, or A's session was over and its last call had ended. A
+cloud assignment has no TTL: it holds from its first driver call to the end of its last.
 Source: contract world, "Devices are a part of their own, and the judge"; HA-05; ruling 12 for HA-13.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from lasttick.checks.history import DriverCall, History, Moment, histories
+from lasttick.checks.history import DriverCall, History, Holder, Moment, histories
 from lasttick.checks.verdict import WORST_FIRST, Verdict, VerdictWord
 from lasttick.engine.trace import Event
 
@@ -64,8 +64,8 @@ def _exclusive(history: History) -> Iterator[Finding]:
 def _exclusive_on(calls: list[DriverCall]) -> Iterator[Finding]:
     """All driver calls of one device, in the order of their starts."""
     last_start = {call.holder: call.start for call in calls}
-    # What may still stand against a new call: per holder the calls in flight, or else the one that ended last.
-    standing: dict[Hashable, list[DriverCall]] = {}
+    # What may still stand against a new call: of each holder's calls so far, the one that ends last.
+    standing: dict[Holder, DriverCall] = {}
     for call in calls:
         if call.caller is None:
             yield Finding(
@@ -76,18 +76,18 @@ def _exclusive_on(calls: list[DriverCall]) -> Iterator[Finding]:
             )
             continue
         for holder in [holder for holder in standing if holder != call.holder]:
-            findings = [_conflict(other, call, last_start[other.holder]) for other in standing[holder]]
-            yield from (finding for finding in findings if finding)
-            if not any(findings):
+            finding = _conflict(standing[holder], call, last_start[holder])
+            if finding:
+                yield finding
+            else:
                 del standing[holder]
-        standing[call.holder] = _still_standing([*standing.get(call.holder, []), call], call.start)
+        standing[call.holder] = _later(standing.get(call.holder, call), call)
 
 
-def _still_standing(calls: list[DriverCall], now: Moment) -> list[DriverCall]:
-    running = [call for call in calls if call.end is None or now < call.end]
-    ended = [call for call in calls if call.end is not None and call.end < now]
-    latest = max(ended, key=lambda call: (call.end.t_ns, call.end.seq) if call.end else (0, 0), default=None)
-    return running + ([latest] if latest else [])
+def _later(a: DriverCall, b: DriverCall) -> DriverCall:
+    if a.end is None or b.end is None:
+        return a if a.end is None else b
+    return a if b.end < a.end else b
 
 
 def _conflict(held: DriverCall, new: DriverCall, last_start: Moment) -> Finding | None:

@@ -1,7 +1,8 @@
 """What did the devices do, for whom, and when could each holder's lease have ended? A trace, read for judging.
 
 Only `driver.*` says what a device did, since only the device writes it. The rest says when a holder's right was over:
-`session.open|end` of its client, and `part.start|stop|kill` of the host (the part whose start says `ttl_s`).
+`session.open|end` of its client (the end is written before the request to end leaves: from then on the target may free
+the device), and `part.start|stop|kill` of the host, which is the part whose start says `ttl_s`.
 Source: contract world, "Devices are a part of their own, and the judge".
 """
 
@@ -9,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from lasttick.engine.trace import Event
 
 CLOUD = "cloud:"
+Holder: TypeAlias = "tuple[str | None, str | Moment | None]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One session of a client. `runs`: the host lives it can belong to; one, unless several hosts ran and none is named."""
+    """One session of a client. `runs`: the host lives it can belong to; several only if it does not name its host."""
 
     id: str
     client: str
@@ -66,7 +69,7 @@ class DriverCall:
     end: Moment | None
 
     @property
-    def holder(self) -> tuple[str | None, str | Moment | None]:
+    def holder(self) -> Holder:
         """Who held the device for this call: one session of a client, or one assignment in one life of the host."""
         if self.is_cloud:
             return (self.caller, self.runs[0].start if len(self.runs) == 1 else None)
@@ -142,7 +145,7 @@ def _runs(events: Sequence[Event]) -> list[Run]:
 
 
 def _lives(runs: Sequence[Run], at: Moment, host: str | None = None) -> tuple[Run, ...]:
-    """The lives that cover `at`; where none does, those before it (a killed host's last call still reaches the device)."""
+    """The lives that cover `at`; where none does, those before it: a dead host's last call still reaches the device."""
     known = [run for run in runs if run.start < at and host in (None, run.host)]
     return tuple(run for run in known if run.covers(at)) or tuple(known)
 
@@ -177,7 +180,7 @@ def _calls(history: History) -> Iterator[DriverCall]:
             caller = event.data.get("caller")
             session = sent_in.get((str(caller), str(event.data.get("call"))), current.get(str(caller)))
             yield _call(history, event, ends.get(key), caller, history.sessions.get(session or ""))
-    history.flaws += [f"driver.end {ref} of {device} has no start" for device, ref in ends if (device, ref) not in started]
+    history.flaws += [f"driver.end {key[1]} of {key[0]} has no start" for key in ends if key not in started]
 
 
 def _call(history: History, start: Event, end: Event | None, caller: str | None, session: Session | None) -> DriverCall:

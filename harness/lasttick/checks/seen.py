@@ -6,6 +6,7 @@ Source: HA-05 ("a run that saw no refusal during a call and no hand-over is inco
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from lasttick.checks.history import DriverCall, History, Moment, histories, moment, ns
@@ -27,7 +28,7 @@ def seen(events: Iterable[Event], *, tick_s: float = TICK_S) -> frozenset[Sight]
 
 def _sights(history: History, tick_ns: int) -> Iterator[Sight]:
     for calls in history.by_device().values():
-        for before, after in zip(calls, calls[1:], strict=False):
+        for before, after in pairwise(calls):
             if None in (before.caller, after.caller) or before.caller == after.caller:
                 continue
             yield "hand-over"

@@ -15,7 +15,7 @@ WORST_FIRST: tuple[VerdictWord, ...] = ("fail", "inconclusive", "pass", "not_app
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`id` is the requirement or law judged; `t_s` counts from the start of the example, None when no instant is meant."""
+    """`id` is the requirement or law judged; `t_s` counts from the start of the example, None: no instant is meant."""
 
     id: str
     verdict: VerdictWord

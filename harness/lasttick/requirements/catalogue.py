@@ -1,6 +1,7 @@
 """What must hold, and where is that written? The requirements of every system and the laws, read from TOML.
 
-One file per system beside this module, and `laws.toml`; a table per id. Source: contract world, "Requirement and mutant".
+One file per system beside this module, and `laws.toml`; a table per id.
+Source: contract world, "Requirement and mutant".
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Catalogue:
         return tuple(entry for entry in self.entries if entry.is_law)
 
     def laws_of(self, ids: Iterable[str]) -> tuple[str, ...]:
-        """The laws that a claim of `ids` speaks for: those of its requirements and those claimed; planned ones left out.
+        """The laws that a claim of `ids` speaks for, its requirements' and those claimed; planned ones left out.
 
         Raises KeyError for an unknown id.
         """

@@ -1,7 +1,7 @@
 """Which scenarios and mutants speak for an id, and what is wrong with that?
 
-A requirement is proven by scenarios that claim it and by mutants that turn them red; a requirement without a scenario is
-a finding, unless it is planned. Source: contract world, "Requirement and mutant".
+A requirement is proven by scenarios that claim it and by mutants that turn them red; a requirement without a scenario
+is a finding, unless it is planned. Source: contract world, "Requirement and mutant".
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class MutantLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """For each id of the catalogue its scenarios and mutants; `findings` are complete sentences, empty when all is well.
+    """For each id of the catalogue its scenarios and mutants; `findings` are sentences, empty when all is well.
 
     A law is spoken for by those who claim it and by those of its requirements.
     """
