@@ -85,13 +85,13 @@ class Turns:
 
     def give(self, device_id: str, holder: Holder) -> None:
         """The call whose turn it was has ended: the next in line, if any, goes."""
-        line = self._lines[(device_id, holder)]
+        line = self._lines.pop((device_id, holder), None)
         while line:
             turn = line.popleft()
             if not turn.done():
+                self._lines[(device_id, holder)] = line
                 turn.set_result(True)
                 return
-        del self._lines[(device_id, holder)]
 
 
 class LeasedCalls:
