@@ -113,9 +113,7 @@ class Client:
     async def _finish(self, ref: str, tool: str, arguments: dict[str, Any], request_id: int) -> Answer:
         emit = self._world.trace.emit
         try:
-            reply = await self.raw.request(
-                "tools/call", {"name": tool, "arguments": arguments}, id=request_id, tool=tool
-            )
+            reply = await self.raw.request("tools/call", {"name": tool, "arguments": arguments}, id=request_id)
         except asyncio.CancelledError:
             emit(self.name, "call.end", ref, tool=tool, ok=False, reason="dropped")
             raise
