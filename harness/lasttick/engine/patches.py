@@ -136,5 +136,5 @@ def _require(owner: Any, name: str, package: str, where: str = "") -> None:
     if not hasattr(owner, name):
         raise RuntimeError(
             f"{package} has no {where or getattr(owner, '__name__', owner)}.{name}, which lasttick patches so that "
-            f"equal seeds give equal traces (contract engine); install the {package} of requirements.lock, or report this"
+            f"equal seeds give equal traces (contract engine); install the {package} of requirements.lock"
         )
