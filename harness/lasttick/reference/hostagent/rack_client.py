@@ -21,9 +21,15 @@ HEALTHS: dict[str, DriverHealth] = {"ok": "ok", "offline": "offline", "error": "
 
 
 class RackClient:
-    """A rack at a URL, as `ports.Drivers`. Whoever makes it closes it."""
+    """A rack at a URL, as `ports.Drivers`. Whoever makes it closes it.
 
-    def __init__(self, url: str, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
+    `only`: ids of the devices that are this host's; all when None.
+    """
+
+    def __init__(
+        self, url: str, *, transport: httpx.AsyncBaseTransport | None = None, only: Sequence[str] | None = None
+    ) -> None:
+        self._only = only
         self._http = httpx.AsyncClient(
             base_url=url,
             transport=transport,
@@ -34,14 +40,20 @@ class RackClient:
         )
 
     async def drivers(self) -> Sequence[RackDriver]:
-        """One driver per device of the rack, in the rack's order. Raises DriverError."""
+        """One driver per device, in the rack's order. Raises DriverError."""
         answer = await _send(self._http, "GET", "/v1/devices")
         if answer.status_code != 200:
             raise DriverError(f"the rack answered HTTP {answer.status_code} to the list of its devices")
         try:
-            return [RackDriver(_info(device), self._http) for device in answer.json()["devices"]]
+            found = [RackDriver(_info(device), self._http) for device in answer.json()["devices"]]
         except (ValueError, KeyError, TypeError) as error:
             raise DriverError(f"the rack's list of devices cannot be read: {error!r}") from error
+        if self._only is None:
+            return found
+        missing = sorted(set(self._only) - {driver.info.device_id for driver in found})
+        if missing:
+            raise DriverError(f"the rack has no device {', '.join(missing)}; it has {len(found)} others")
+        return [driver for driver in found if driver.info.device_id in self._only]
 
     async def aclose(self) -> None:
         await self._http.aclose()
