@@ -1,7 +1,7 @@
 """lasttick: conformance harness for the trust boundaries around agent tools.
 
-Public names: `scenario` marks an async test as a scenario, `World` is what it is played in, `Answer` is what a call gave.
-They are loaded on first use, so that importing the package (and pytest's plugin) costs nothing.
+Public names: `scenario` marks an async test as a scenario, `World` is what it is played in, `Answer` is what a call
+gave. They are loaded on first use, so that importing the package (and pytest's plugin) costs nothing.
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ class ScenarioSpec:
 def scenario(*claims: str, needs: Sequence[str] = (), rung: str = "http", sees: Sequence[str] = ()) -> Any:
     """Mark an async test as a scenario that proves `claims` (requirement ids; at most three).
 
-    `needs` is a closed list (virtual only: wall-clock, suspend, every-await, schedule, scale; process only: kill-process,
-    signals); `rung` is how real the virtual run is. Raises ValueError for anything else, when the file is imported.
+    `needs` is a closed list (virtual only: wall-clock, suspend, every-await, schedule, scale; process only:
+    kill-process, signals); `rung` is how real the virtual run is. Raises ValueError for anything else, when the file is imported.
     """
     import pytest
 

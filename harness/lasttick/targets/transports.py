@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -12,7 +13,11 @@ from lasttick.engine.network import Exchange, Network, NetworkError
 
 def memory_transport(network: Network, library: Any = httpx) -> Any:
     """An `AsyncBaseTransport` of `library` (httpx or httpx2) that reaches the applications of `network`."""
+    return _adapter(library)(network)
 
+
+@functools.cache
+def _adapter(library: Any) -> Any:
     class Body(library.AsyncByteStream):  # type: ignore[misc]
         def __init__(self, exchange: Exchange) -> None:
             self._exchange = exchange
@@ -28,15 +33,18 @@ def memory_transport(network: Network, library: Any = httpx) -> Any:
             self._exchange.disconnect()
 
     class MemoryTransport(library.AsyncBaseTransport):  # type: ignore[misc]
+        def __init__(self, network: Network) -> None:
+            self._network = network
+
         async def handle_async_request(self, request: Any) -> Any:
             origin = f"{request.url.host}:{request.url.port or 80}"
             body = await request.aread()
             try:
-                exchange = await network.request(
+                exchange = await self._network.request(
                     request.method, origin, request.url.raw_path.decode("ascii"), request.headers.raw, body
                 )
             except NetworkError as error:
                 raise library.ConnectError(str(error), request=request) from error
             return library.Response(exchange.status, headers=exchange.headers, stream=Body(exchange))
 
-    return MemoryTransport()
+    return MemoryTransport
