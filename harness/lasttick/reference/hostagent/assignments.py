@@ -7,18 +7,17 @@ ends when the assignment does, or with the driver call that outlives it. Source:
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from lasttick.model import goal as goals
 from lasttick.model.errors import ToolError
-from lasttick.model.geometry import tap_point
 from lasttick.model.lease import Decision, Holder, Refused
-from lasttick.ports import Clock, DeviceDriver, DriverError, LeaseStore
+from lasttick.ports import LeaseStore
 from lasttick.reference.hostagent import tools
+from lasttick.reference.hostagent.calls import LeasedCalls
 from lasttick.reference.hostagent.cloud_client import Status
 from lasttick.reference.hostagent.devices import DeviceManager
 
@@ -81,129 +80,70 @@ def parse(data: Mapping[str, Any]) -> Assignment:
 
 
 async def take(store: LeaseStore, device_id: str, holder: Holder) -> Decision:
-    """Get the device for an assignment, or learn at once who has it: one atomic step (ruling HA-2)."""
+    """Get the device for an assignment, or learn at once who has it: one atomic step (rulings HA-2, HA-16)."""
     return await store.begin_use(device_id, holder)
 
 
-async def free(store: LeaseStore, device_id: str, holder: Holder, call: asyncio.Task[Any] | None) -> None:
-    """The assignment is over: its hold goes now, or with the driver call still running (rulings HA-1, HA-2)."""
-    await store.end_holder(holder)
-    if call is not None:
-        await asyncio.wait({call})
+async def free(store: LeaseStore, device_id: str, holder: Holder) -> None:
+    """The assignment is over: its hold goes now, or with the driver call that still runs (rulings HA-1, HA-2)."""
     await store.end_use(device_id, holder)
+    await store.end_holder(holder)
 
 
 class AssignmentExecutor:
-    """Runs assignments, any number at once. `close` ends what still runs in the background."""
+    """Runs assignments, any number at once. `calls` must work on the same store."""
 
-    def __init__(
-        self,
-        *,
-        store: LeaseStore,
-        manager: DeviceManager,
-        clock: Clock,
-        max_call_s: float,
-    ) -> None:
+    def __init__(self, *, store: LeaseStore, manager: DeviceManager, calls: LeasedCalls) -> None:
         self._store = store
         self._manager = manager
-        self._clock = clock
-        self._max_call_s = max_call_s
-        self._background: dict[asyncio.Task[Any], None] = {}
+        self._calls = calls
 
     async def execute(self, assignment: Assignment) -> Outcome:
         """Run one assignment to its end. Never raises, except when it is cancelled."""
+        device_id, holder = assignment.device_id, Holder("cloud", assignment.assignment_id)
         try:
-            driver = self._manager.get(assignment.device_id)
+            self._manager.get(device_id)
         except ToolError as error:
             return Outcome("failed", error.message)
-        holder = Holder("cloud", assignment.assignment_id)
-        run = _Run(driver, self._clock, self._max_call_s, self._spawn)
         try:
-            decision = await take(self._store, assignment.device_id, holder)
+            decision = await take(self._store, device_id, holder)
             if isinstance(decision, Refused):
                 return _refusal(assignment, decision)
             for step in assignment.steps:
-                await run.step(step)
-        except (Failure, DriverError) as error:
-            return Outcome("failed", str(error) or type(error).__name__)
+                await self._step(device_id, holder, step)
+            return SUCCEEDED
+        except ToolError as error:
+            return Outcome("failed", error.message)
+        except Failure as error:
+            return Outcome("failed", str(error))
         except Exception as error:
             logger.exception("assignment %s failed", assignment.assignment_id)
             return Outcome("failed", f"internal error: {type(error).__name__}")
         finally:
-            call = run.unfinished_call()
-            freeing = self._spawn(free(self._store, assignment.device_id, holder, call))
-            if call is None:
-                await asyncio.shield(freeing)
-        return SUCCEEDED
+            # Also when it was refused or cancelled inside `take`: a store far away may have granted by then.
+            await free(self._store, device_id, holder)
 
-    async def close(self) -> None:
-        """The process ends: forget driver calls that are still running; their leases go with the process (row 14)."""
-        tasks = list(self._background)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        task = asyncio.get_running_loop().create_task(work)
-        self._background[task] = None
-        task.add_done_callback(self._ended)
-        return task
-
-    def _ended(self, task: asyncio.Task[Any]) -> None:
-        del self._background[task]
-        if not task.cancelled():
-            task.exception()  # whoever waited has it; nobody may have
-
-
-class _Run:
-    """The driver calls of one assignment, one after the other."""
-
-    def __init__(
-        self,
-        driver: DeviceDriver,
-        clock: Clock,
-        max_call_s: float,
-        spawn: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]],
-    ) -> None:
-        self._driver = driver
-        self._clock = clock
-        self._max_call_s = max_call_s
-        self._spawn = spawn
-        self._call: asyncio.Task[Any] | None = None
-
-    def unfinished_call(self) -> asyncio.Task[Any] | None:
-        return None if self._call is None or self._call.done() else self._call
-
-    async def step(self, step: Call | goals.GoalStep) -> None:
-        """Raises Failure or DriverError."""
+    async def _step(self, device_id: str, holder: Holder, step: Call | goals.GoalStep) -> None:
+        """Raises ToolError, or Failure when a label is not to be seen."""
+        # Through the calls of the MCP side: shield, time limit and quarantine are the same for both (ruling HA-13).
         match step:
             case Call(tool, arguments):
-                await self._perform(tool, arguments)
+                await self._calls.run(holder, tool, {**arguments, "device_id": device_id})
             case goals.Open(app):
-                await self._perform("launch_app", {"app": app})
+                await self._calls.run(holder, "launch_app", {"device_id": device_id, "app": app})
             case goals.Type(text):
-                await self._perform("input_text", {"text": text})
+                await self._calls.run(holder, "input_text", {"device_id": device_id, "text": text})
             case goals.Tap(label):
-                found = await self._perform("find_text", {"text": label})
-                matches = found.get("matches") or []
-                if not matches:
-                    raise Failure(f"no {label!r} on the screen")
-                best = next((match for match in matches if match.get("text") == label), matches[0])
-                x, y = tap_point(best["bounds"], self._driver.info.scale)
-                await self._perform("tap", {"x": x, "y": y})
+                found = await self._calls.run(holder, "find_text", {"device_id": device_id, "text": label})
+                point = best_match(label, found.get("matches") or [])["tap_point"]
+                await self._calls.run(holder, "tap", {"device_id": device_id, "x": point["x"], "y": point["y"]})
 
-    async def _perform(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """One driver call in a task of its own: cancelling the assignment does not stop a finger that already moves."""
-        self._call = call = self._spawn(self._driver.perform(tool, arguments))
-        timer = self._spawn(self._clock.sleep(self._max_call_s))
-        try:
-            await asyncio.wait((call, timer), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            timer.cancel()
-        if not call.done():
-            raise Failure(f"driver stuck: {tool} did not return within {self._max_call_s:g} s")
-        result: Mapping[str, Any] = call.result()
-        return result
+
+def best_match(label: str, matches: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The match that is the whole label, else the first. Raises Failure when there is none."""
+    if not matches:
+        raise Failure(f"no {label!r} on the screen")
+    return next((match for match in matches if match.get("text") == label), matches[0])
 
 
 def _call(device_id: str, step: object) -> Call:

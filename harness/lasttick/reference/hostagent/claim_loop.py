@@ -75,13 +75,20 @@ class ClaimLoop:
             return None
         except CloudError as error:
             logger.debug("claim failed: %s", error)
-            await self._clock.sleep(min(BACKOFF_S * 2**self._failures, BACKOFF_MAX_S))
-            self._failures = min(self._failures + 1, 10)
+            await self._back_off()
+            return None
+        except Exception:
+            logger.exception("claim failed")
+            await self._back_off()
             return None
         self._failures = 0
         if data is None:
             await self._clock.sleep(max(0.0, PACE_S - (self._clock.now_ns() - started_ns) / 1e9))
         return data
+
+    async def _back_off(self) -> None:
+        await self._clock.sleep(min(BACKOFF_S * 2**self._failures, BACKOFF_MAX_S))
+        self._failures = min(self._failures + 1, 10)
 
     def _start(self, data: Mapping[str, Any]) -> bool:
         """Run it in a task, which gives its slot back. False when there is nothing to run."""

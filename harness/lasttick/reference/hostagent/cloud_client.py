@@ -45,11 +45,8 @@ class CloudClient:
         """Make this host known, with its devices. Raises CloudError."""
         await self._send("POST", "/v1/hosts", {"host_id": host_id, "devices": list(devices)})
 
-    async def heartbeat(
-        self, host_id: str, seq: int, devices: Sequence[Mapping[str, Any]], mcp_busy_device_ids: Sequence[str]
-    ) -> None:
-        """One heartbeat. Raises HostUnknown or another CloudError."""
-        body = {"seq": seq, "devices": list(devices), "mcp_busy_device_ids": list(mcp_busy_device_ids)}
+    async def heartbeat(self, host_id: str, body: Mapping[str, Any]) -> None:
+        """One heartbeat, `{seq, devices, mcp_busy_device_ids}`. Raises HostUnknown or another CloudError."""
         await self._send("POST", f"{_host(host_id)}/heartbeat", body, unknown=HostUnknown)
 
     async def claim(self, host_id: str, wait_s: int) -> Mapping[str, Any] | None:

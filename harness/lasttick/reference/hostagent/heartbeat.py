@@ -8,28 +8,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from lasttick.model.lease import LeaseView
 from lasttick.ports import Clock
 from lasttick.reference.hostagent.cloud_client import CloudClient, CloudError, HostUnknown
+from lasttick.reference.hostagent.status_board import Look
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Beat:
-    """What one heartbeat says: devices as `{device_id, status}`, and the leases of the same moment."""
-
-    devices: Sequence[Mapping[str, Any]]
-    leases: Sequence[LeaseView]
 
 
 def mcp_busy_device_ids(leases: Iterable[LeaseView]) -> list[str]:
     """The devices that MCP sessions hold, sorted. Who holds them is nobody's business (HA-02)."""
     return sorted(lease.device_id for lease in leases if lease.holder.kind == "mcp")
+
+
+def device_rows(seen: Look) -> list[dict[str, Any]]:
+    """Devices as the cloud gets them: `{device_id, platform, status}`."""
+    return [{name: row[name] for name in ("device_id", "platform", "status")} for row in seen.devices]
+
+
+def payload(seq: int, seen: Look) -> dict[str, Any]:
+    """The body of one heartbeat: `{seq, devices, mcp_busy_device_ids}`."""
+    return {"seq": seq, "devices": device_rows(seen), "mcp_busy_device_ids": mcp_busy_device_ids(seen.leases)}
 
 
 def next_beat_ns(last_ns: int, period_ns: int, now_ns: int) -> int:
@@ -48,7 +50,7 @@ class HeartbeatLoop:
         host_id: str,
         clock: Clock,
         period_s: float,
-        look: Callable[[], Awaitable[Beat]],
+        look: Callable[[], Awaitable[Look]],
     ) -> None:
         self.registered = asyncio.Event()
         self._cloud = cloud
@@ -93,11 +95,9 @@ class HeartbeatLoop:
 
     async def _register(self) -> None:
         self.registered.clear()
-        beat = await self._look()
-        await self._cloud.register(self._host_id, beat.devices)
+        await self._cloud.register(self._host_id, device_rows(await self._look()))
         self.registered.set()
 
     async def _send(self) -> None:
         self._seq += 1
-        beat = await self._look()
-        await self._cloud.heartbeat(self._host_id, self._seq, beat.devices, mcp_busy_device_ids(beat.leases))
+        await self._cloud.heartbeat(self._host_id, payload(self._seq, await self._look()))

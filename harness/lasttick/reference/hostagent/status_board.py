@@ -47,9 +47,7 @@ def mcp_busy_rows(seen: Look, ttl_s: float) -> list[dict[str, Any]]:
             "device_id": lease.device_id,
             "session": lease.holder.id[:SESSION_SHOWN],
             "held_s": (seen.at_ns - lease.acquired_ns) / 1e9,
-            "ttl_left_s": ttl_s
-            if lease.uses
-            else max(0, expires_ns(lease.last_used_ns, ttl_ns) - seen.at_ns) / 1e9,
+            "ttl_left_s": ttl_s if lease.uses else max(0, expires_ns(lease.last_used_ns, ttl_ns) - seen.at_ns) / 1e9,
             "in_flight": lease.uses,
         }
         for lease in seen.leases
