@@ -76,7 +76,15 @@ class Client:
         """Send a call without waiting for its answer."""
         request_id = self.raw.next_id()
         ref = self._world.next_ref("c")
-        self._world.trace.emit(self.name, "call.start", ref, tool=tool, arguments=arguments, session=self._alias)
+        self._world.trace.emit(
+            self.name,
+            "call.start",
+            ref,
+            tool=tool,
+            device_id=arguments.get("device_id"),
+            arguments=arguments,
+            session=self._alias,
+        )
         task = self._world.start(self._finish(ref, tool, arguments, request_id))
         return InFlight(task, request_id, ref)
 
