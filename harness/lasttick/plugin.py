@@ -134,22 +134,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     scenarios = [item for item in items if item.get_closest_marker(MARK)]
     if not scenarios:
         return
-    from lasttick.requirements import check_claims
+    from lasttick.requirements import Claim, load_catalogue, wrong_claims
 
-    problems = check_claims({scenario_id(item.nodeid): _spec(item).claims for item in scenarios})
+    claims = [Claim(scenario_id(item.nodeid), _spec(item).claims, item.nodeid, "") for item in scenarios]
+    problems = [problem for claim in claims for problem in wrong_claims(load_catalogue(), claim)]
     if problems:
         raise pytest.UsageError("\n".join(problems))
     if settings.select is not None:
-        keep = [item for item in scenarios if matches(scenario_id(item.nodeid), settings.select)]
+        from lasttick.requirements import matches
+
+        keep = [item for item in scenarios if matches(settings.select, scenario_id(item.nodeid))]
         config.hook.pytest_deselected(items=[item for item in items if item not in keep])
         items[:] = keep
-
-
-def matches(id_: str, pattern: str) -> bool:
-    """A glob over the whole id, or a part of it."""
-    import fnmatch
-
-    return fnmatch.fnmatchcase(id_, pattern) or pattern in id_
 
 
 # -- running ---------------------------------------------------------------------------------------------------------

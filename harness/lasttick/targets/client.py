@@ -39,10 +39,11 @@ class Client:
     `raw` is the scripted client underneath, for what a well-behaved client never sends.
     """
 
-    def __init__(self, world: World, name: str, index: int, raw: McpClient) -> None:
+    def __init__(self, world: World, name: str, index: int, raw: McpClient, host: str) -> None:
         self.name = name
         self.raw = raw
         self._world = world
+        self._host = host
         self._index = index
         self._taps = 0
         self._alias: str | None = None
@@ -54,7 +55,7 @@ class Client:
         await self.raw.open()
         if self.raw.session_id is not None:
             self._alias = self._world.alias_session(self.raw.session_id)
-        self._world.trace.emit(self.name, "session.open", session=self._alias, era=self.raw.era)
+        self._world.trace.emit(self.name, "session.open", session=self._alias, era=self.raw.era, host=self._host)
         return self
 
     async def end(self) -> Reply:
