@@ -146,4 +146,4 @@ def answer_of(reply: Reply) -> Answer:
         data = reply.error.data if isinstance(reply.error.data, dict) else {}
         error = AnswerError(reply.error.code, reply.error.message, data)
     ok = reply.result is not None and not reply.result.get("isError", False)
-    return Answer(ok, reply.result, error, reply.http_status)
+    return Answer(ok, reply.result, error, int(reply.http_status))
