@@ -2,7 +2,7 @@
 
 from lasttick.requirements.catalogue import Catalogue, Requirement, load_catalogue
 from lasttick.requirements.collect import collect_claims, scenarios_folder
-from lasttick.requirements.coverage import Claim, Coverage, coverage
+from lasttick.requirements.coverage import Claim, Coverage, coverage, wrong_claims
 from lasttick.requirements.errors import CatalogueError
 from lasttick.requirements.ids import matches, nearby, scenario_id
 
@@ -19,4 +19,5 @@ __all__ = [
     "nearby",
     "scenario_id",
     "scenarios_folder",
+    "wrong_claims",
 ]

@@ -51,7 +51,7 @@ class Coverage:
 
 def coverage(catalogue: Catalogue, claims: Sequence[Claim], mutants: Iterable[MutantLike] = ()) -> Coverage:
     """Hold claims and mutants against the catalogue. Never raises: what is wrong is a finding."""
-    findings = [finding for claim in claims for finding in _wrong_claim(catalogue, claim)]
+    findings = [finding for claim in claims for finding in wrong_claims(catalogue, claim)]
     scenarios: dict[str, list[str]] = {id_: [] for id_ in catalogue.ids}
     seen: dict[str, str] = {}
     for claim in claims:
@@ -74,7 +74,8 @@ def coverage(catalogue: Catalogue, claims: Sequence[Claim], mutants: Iterable[Mu
     )
 
 
-def _wrong_claim(catalogue: Catalogue, claim: Claim) -> Iterable[str]:
+def wrong_claims(catalogue: Catalogue, claim: Claim) -> Iterable[str]:
+    """What is wrong with one scenario's claims, a sentence each."""
     if not 1 <= len(claim.ids) <= CLAIMS_MAX:
         yield f"{claim.where}: {claim.scenario} claims {len(claim.ids)} ids; a scenario claims 1 to {CLAIMS_MAX}"
     for id_ in claim.ids:

@@ -98,7 +98,7 @@ class ProcessWorld(World):
         """Start `lasttick serve ...` and wait for its ready line."""
         child = Child(arguments, self.path / f"{name}-{len(self._children)}.log")
         while (ready := child.poll_ready()) is None:
-            await asyncio.sleep(POLL_S)  # noqa: ASYNC110 (a file is watched, no event can tell)
+            await asyncio.sleep(POLL_S)
         return child, ready
 
     async def _close_parts(self) -> None:

@@ -44,7 +44,9 @@ def judge(
         trace_sha256=trace_sha256(run.events) if run else None,
         checks=tuple(checks.values()),
         examples=Examples(run.examples, run.failed) if run and is_property else None,
-        falsified=Falsified(run.arguments or {}, f"lasttick run {scenario_id} --seed {run.seed}") if run and run.failed and is_property else None,
+        falsified=Falsified(run.arguments or {}, f"lasttick run {scenario_id} --seed {run.seed}")
+        if run and run.failed and is_property
+        else None,
         trace=f"traces/{scenario_id}.jsonl" if run else None,
     )
 
