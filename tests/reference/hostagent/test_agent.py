@@ -226,7 +226,7 @@ def test_a_start_that_fails_gives_the_folder_back(tmp_path: Path) -> None:
 def test_a_rack_that_is_away_is_said_in_three_parts(tmp_path: Path) -> None:
     async def body(site: Site) -> None:
         site.network.serve("127.0.0.1:7001", rack_app(site.rack)).up = False
-        with pytest.raises(StartError, match="rack cannot be reached.*; expected a rack .*; start the rack first"):
+        with pytest.raises(StartError, match=r"rack cannot be reached.*; expected a rack .*; start the rack first"):
             async with site.agent().running():
                 pass
 

@@ -172,7 +172,7 @@ def test_no_pages_that_nobody_asked_for() -> None:
 
 
 def test_the_rows_of_mcp_leases() -> None:
-    """Idle leases count down, a call in flight stops the count, and eight characters of the session are all one sees."""
+    """Idle leases count down, a call in flight stops the count, and one sees eight characters of the session."""
     s = 10**9
     whole = "0123456789abcdef0123456789abcdef"
     leases = [
