@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from lasttick.model import geometry
 from lasttick.ports import DeviceInfo, DriverError
 from lasttick_fakes.devices import parse_devices
 from lasttick_fakes.devices.actions import FIELD_CHARS_MAX, act
@@ -47,8 +48,8 @@ def picture(state: State, info: DeviceInfo) -> Image.Image:
 
 
 def centre(bounds: list[int], info: DeviceInfo) -> dict[str, float]:
-    x1, y1, x2, y2 = bounds
-    return {"x": (x1 + x2) / 2 / info.scale, "y": (y1 + y2) / 2 / info.scale}
+    x, y = geometry.tap_point(bounds, info.scale)
+    return {"x": x, "y": y}
 
 
 FEW = settings(max_examples=40, deadline=None)
