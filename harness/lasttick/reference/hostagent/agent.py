@@ -16,7 +16,7 @@ import httpx
 from fastapi import FastAPI
 
 from lasttick.ports import Clock, DriverError, Drivers, Entropy, LeaseStore
-from lasttick.reference.hostagent import identity, status_board, tokens
+from lasttick.reference.hostagent import identity, predecessor, status_board, tokens
 from lasttick.reference.hostagent.assignments import AssignmentExecutor
 from lasttick.reference.hostagent.calls import LeasedCalls
 from lasttick.reference.hostagent.claim_loop import ClaimLoop
@@ -111,6 +111,7 @@ class HostAgent:
             self._host_id = known.host_id
             self._console.password = identity.load_or_create_password(folder, clock=self._clock, entropy=self._entropy)
             await self._find_devices()
+            await stack.enter_async_context(predecessor.waited_out(self.manager, self._clock))
             # After the endpoint on the way out, when no new call can come any more.
             stack.push_async_callback(_bounded, self._calls.aclose, "driver calls")
             await stack.enter_async_context(self._endpoint.running())
