@@ -9,8 +9,9 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import os
+import shutil
 from collections.abc import Callable, Generator, Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,7 +106,10 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> list[pytes
             f"{name} is marked as a scenario; expected `async def {name}(world: World, ...)` (contract world); "
             "make it async and take `world`, or drop the mark"
         )
-    return list(collector._genfunctions(name, _synchronous(obj)))
+    items = list(collector._genfunctions(name, obj))
+    for item in items:
+        item.obj = _synchronous(obj)
+    return items
 
 
 def spec_of(function: Any) -> ScenarioSpec | None:
@@ -123,8 +127,9 @@ def _synchronous(function: Any) -> Callable[..., None]:
     def play(**arguments: Any) -> None:
         _current().play(function, arguments)
 
-    play.__dict__.pop("hypothesis", None)
-    play.__dict__["lasttick_function"] = function
+    # Hypothesis' own plugin must not look at it: the run, not pytest, calls the property.
+    for name in [name for name in vars(play) if "hypothesis" in name]:
+        delattr(play, name)
     return play
 
 
@@ -259,16 +264,15 @@ def pytest_runtest_makereport(
         is_property=run.property,
         duration_s=call.duration,
     )
-    reporter = item.config.stash[REPORTER]
-    with reporter.folder_in_use() as folder:
-        if folder is not None and run.run is not None:
-            folder.write_trace(run.id, run.run.events)
+    if run.run is not None:
+        item.config.stash[REPORTER].folder.write_trace(run.id, run.run.events)
     if report.failed:
         from lasttick.report import failure_text
 
         events = run.run.events if run.run else []
         title = "INCONCLUSIVE" if result.verdict == "inconclusive" else "FAIL"
-        report.sections.append((f"lasttick {title}", failure_text(result, events, seed=run.settings.seed)))
+        text = failure_text(result, events, seed=run.settings.seed, mode=run.settings.mode)
+        report.sections.append((f"lasttick {title}", text))
     report.user_properties.append((PROPERTY, json.dumps(result.as_json())))
     return report
 
@@ -283,59 +287,49 @@ def _spec(item: pytest.Item) -> ScenarioSpec:
 
 
 class Reporter:
-    """Gathers results in the controller and writes the run folder; in a worker it only knows where the folder is."""
+    """Gathers results in the controller and writes the run folder; in a worker it only knows where the folder is.
+
+    The folder is made when the first scenario ends (under xdist: before the workers start).
+    """
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
+        self._settings = config.stash[OPTIONS]
         self._results: list[ScenarioResult] = []
         self._folder: RunFolder | None = None
         self._worker = getattr(config, "workerinput", None)
 
-    def folder_in_use(self) -> Any:
-        """The run folder, made when the first scenario ends."""
-        return nullcontext(self._open())
-
-    def _open(self) -> RunFolder | None:
+    @property
+    def folder(self) -> RunFolder:
         from lasttick.evidence import RunFolder
 
         if self._folder is None:
             if self._worker is not None:
-                path = self._worker.get("lasttick_folder")
-                self._folder = RunFolder(Path(path)) if path else None
+                self._folder = RunFolder(Path(self._worker["lasttick_folder"]))
             else:
-                self._folder = _new_folder(self._config.stash[OPTIONS].out)
+                self._folder = self._new_folder()
         return self._folder
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """xdist: a worker is about to start; all write into the controller's folder."""
-        folder = self._open()
-        node.workerinput["lasttick_folder"] = str(folder.path) if folder else None
+        node.workerinput["lasttick_folder"] = str(self.folder.path)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if self._worker is not None:
+        if self._worker is not None or report.when != "call":
             return
-        from lasttick.evidence import ScenarioResult
-
         for name, value in report.user_properties:
-            if name == PROPERTY and report.when == "call":
+            if name == PROPERTY:
+                from lasttick.evidence import ScenarioResult
+
                 self._results.append(ScenarioResult.from_json(json.loads(str(value))))
 
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+    def pytest_sessionfinish(self) -> None:
         if self._worker is not None or self._folder is None:
             return
-        if not self._results:
-            self._folder.discard()
-            self._folder = None
-            return
-        settings = self._config.stash[OPTIONS]
-        self._folder.finish(
-            self._results,
-            seed=settings.seed,
-            mode=settings.mode,
-            targets={"hostagent": settings.target or "reference"},
-            command=["pytest", *map(str, self._config.invocation_params.args)],
-        )
+        if self._results:
+            self._folder.finish(self._results, seed=self._settings.seed, mode=self._settings.mode)
+        else:
+            shutil.rmtree(self._folder.path, ignore_errors=True)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if self._folder is None or not self._results:
@@ -343,14 +337,23 @@ class Reporter:
         counts: dict[str, int] = {}
         for result in self._results:
             counts[result.verdict] = counts.get(result.verdict, 0) + 1
-        said = ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items()))
+        said = ", ".join(f"{number} {verdict.replace('_', ' ')}" for verdict, number in sorted(counts.items()))
         terminalreporter.write_sep("-", "lasttick")
-        terminalreporter.write_line(f"{said}; seed {self._config.stash[OPTIONS].seed}; {self._folder.shown}")
+        terminalreporter.write_line(f"{said}; mode {self._settings.mode}, seed {self._settings.seed}")
+        terminalreporter.write_line(f"run folder: {os.path.relpath(self._folder.path)}")
 
+    def _new_folder(self) -> RunFolder:
+        """Its name is wall time and a random id on purpose: it is no part of any trace."""
+        from lasttick.engine.clock import SystemClock, SystemEntropy
+        from lasttick.evidence import RunFolder
 
-def _new_folder(out: Path) -> RunFolder:
-    """A folder name is wall time and a random id on purpose: it is no part of any trace."""
-    from lasttick.engine.clock import SystemClock, SystemEntropy
-    from lasttick.evidence import RunFolder
-
-    return RunFolder.create(out, utc=SystemClock().wall(), short_id=SystemEntropy().token_bytes(3).hex())
+        started = SystemClock().wall()
+        folder = RunFolder.create(self._settings.out, utc=started, short_id=SystemEntropy().token_bytes(3).hex())
+        folder.write_manifest(
+            seed=self._settings.seed,
+            mode=self._settings.mode,
+            started=started,
+            command_line=["pytest", *map(str, self._config.invocation_params.args)],
+            targets={"hostagent": (self._settings.target or "=reference").partition("=")[2]},
+        )
+        return folder
