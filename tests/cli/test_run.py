@@ -77,6 +77,14 @@ def test_a_project_without_scenarios(tmp_path: Path, command: Any) -> None:
     assert "scenarios holds no scenario" in told.stderr
 
 
+def test_a_reports_folder_that_can_not_be(project: Path, command: Any) -> None:
+    (project / "reports").write_text("mine")
+    told = command("run", cwd=project)
+    assert told.returncode == 2
+    assert told.stderr.startswith("lasttick: [Errno 20] Not a directory: 'reports/runs'\n  expected: ")
+    assert (project / "reports").read_text() == "mine"
+
+
 def run_with(*verdicts: VerdictWord) -> RunVerdicts:
     results = [ScenarioResult(f"a/b/{n}", ("HA-01",), (), word, "", 0.0, 0.0) for n, word in enumerate(verdicts)]
     return RunVerdicts.of(results, seed=1, mode="virtual")

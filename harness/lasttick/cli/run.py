@@ -31,6 +31,8 @@ def run_scenarios(pattern: str | None, *, seed: int, mode: str, workers: str | N
         raise UsageError(f"-n is {workers!r}", "a number of processes, or auto", "try -n 2")
     folder = scenarios_folder(Path.cwd())
     _refuse_no_match(pattern, folder)
+    # A reports folder that can not be is said now, not by the plugin after the first scenario.
+    Path(REPORTS, "runs").mkdir(parents=True, exist_ok=True)
 
     import pytest
 
