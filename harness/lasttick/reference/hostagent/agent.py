@@ -61,6 +61,7 @@ class HostAgent:
         self.config = config
         self.manager = DeviceManager()
         self.store: LeaseStore = MemoryLeaseStore(clock, config.ttl_s) if store is None else store
+        self.instance_lock = InstanceLock(config.identity_dir)
         self._drivers = drivers
         self._clock = clock
         self._entropy = entropy
@@ -105,7 +106,7 @@ class HostAgent:
         self._entered = True
         async with AsyncExitStack() as stack:
             folder = self.config.identity_dir
-            stack.enter_context(InstanceLock(folder))
+            stack.enter_context(self.instance_lock)
             self._token = self._tokens.load_or_create().token
             known = identity.load_or_create_identity(folder, clock=self._clock, entropy=self._entropy)
             self._host_id = known.host_id
