@@ -28,6 +28,8 @@ class LongPoll(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         poll = self.cloud.poll(self.host_id)
+        if self.wait_s == 0:
+            poll.resolve(None)
         helpers = [] if not poll.waiting else [self._time_out(poll), self._watch(poll, receive)]
         tasks = [asyncio.create_task(helper) for helper in helpers]
         try:
