@@ -2,20 +2,25 @@
 
 A lease last used at t is held for every time before t + TTL and free from t + TTL on (ruling HA-4), but never free
 while a driver call of its holder runs (ruling HA-1). A holder that ended keeps only what its running calls pin
-(rulings HA-6, HA-8).
+(rulings HA-6, HA-8). A cloud assignment's hold knows no TTL: it lasts until the assignment is over (ruling HA-2).
+
+Each function here is one decision, called by the lease table through this module, so that a mutant is one of them
+replaced. `lease_oracle` states the same rules once more without them, to judge the table and the mutants.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 HolderKind = Literal["mcp", "cloud"]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Holder:
-    """Who holds: one MCP session (`id` = session id) or one cloud assignment (`id` = assignment id)."""
+class Holder(NamedTuple):
+    """Who holds: one MCP session (`id` = session id) or one cloud assignment (`id` = assignment id).
+
+    A named tuple, since every lease call hashes and compares one: a frozen dataclass does both five times slower.
+    """
 
     kind: HolderKind
     id: str
@@ -23,7 +28,7 @@ class Holder:
 
 @dataclass(slots=True)
 class Lease:
-    """A stored record; mutable because freezing it costs a third of a lease call's speed. Changed only by LeaseTable."""
+    """A stored record, changed only by LeaseTable. Mutable: freezing it costs a third of a lease call's speed."""
 
     device_id: str
     holder: Holder
@@ -31,6 +36,7 @@ class Lease:
     last_used_ns: int
     uses: int = 0
     ended: bool = False
+    """Given back, or the holder is gone, while calls still run: goes with the last of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +63,14 @@ class Granted:
 class Refused:
     device_id: str
     owner: Holder | None
-    """Who holds it; None when the asker itself has ended (`why` = "ended")."""
+    """Who holds it, or is first in line for it; None when the asker itself has ended (`why` = "ended")."""
     why: Literal["held", "ended"]
 
 
 Decision: TypeAlias = Granted | Refused
+
+Answer = Literal["fresh", "again", "held", "ended"]
+"""May a holder take a device: yes, it is free; yes, it is its own; no, another has it; no, the asker has ended."""
 
 
 def expires_ns(last_used_ns: int, ttl_ns: int) -> int:
@@ -69,8 +78,45 @@ def expires_ns(last_used_ns: int, ttl_ns: int) -> int:
     return last_used_ns + ttl_ns
 
 
-def held(lease: Lease, now_ns: int, ttl_ns: int) -> bool:
-    """Pinned by a running call, or (not ended and) used less than TTL ago."""
-    if lease.uses > 0:
+def held(record: Lease, now_ns: int, ttl_ns: int) -> bool:
+    """Pinned by a running call; or not ended, and a cloud hold or used less than TTL ago."""
+    if record.uses > 0:
         return True
-    return not lease.ended and now_ns < expires_ns(lease.last_used_ns, ttl_ns)
+    if record.ended:
+        return False
+    return record.holder.kind == "cloud" or now_ns < expires_ns(record.last_used_ns, ttl_ns)
+
+
+def answer(record: Lease, holder: Holder, now_ns: int, ttl_ns: int) -> Answer:
+    """May `holder`, which has not ended, take the device that `record` stands for; without a record it is "fresh".
+
+    An expired lease that nobody took is "fresh" for everybody, its last holder too (ruling HA-5, row 10).
+    """
+    if not held(record, now_ns, ttl_ns):
+        return "fresh"
+    return "again" if record.holder == holder else "held"
+
+
+def live(record: Lease, holder: Holder, now_ns: int, ttl_ns: int) -> bool:
+    """May `holder` renew or give back this lease: it is its own, not expired and not given back already."""
+    return record.holder == holder and not record.ended and held(record, now_ns, ttl_ns)
+
+
+def pinned(uses: int) -> int:
+    """The pin when one more call starts. A count: two calls of one session need two ends (rulings HA-1, HA-12)."""
+    return uses + 1
+
+
+def unpinned(uses: int) -> int:
+    """The pin when one call ends."""
+    return uses - 1
+
+
+def last_used_after_call_ns(started_ns: int, ended_ns: int) -> int:
+    """From when the TTL runs after a call, whatever its outcome: from its end, not its start (ruling HA-1)."""
+    return ended_ns
+
+
+def goes_at_once(record: Lease) -> bool:
+    """Given back or its holder ended: free now, or only when the running calls end (rulings HA-6, HA-8)."""
+    return record.uses == 0
