@@ -7,6 +7,8 @@ import json
 
 import pytest
 
+from lasttick.engine.network import Network
+
 
 def test_a_poll_waits_its_time_and_then_says_204(run):
     async def body(bench):
@@ -82,6 +84,8 @@ class Wire:
 
     async def send(self, message):
         self.before_send()
+        if self.gone.is_set():
+            return
         if message["type"] == self.fail_at:
             raise ConnectionResetError("broken pipe")
         self.sent.append(message)
@@ -104,6 +108,36 @@ def test_a_poll_whose_connection_dropped_takes_nothing_with_it(run):
 
 
 def test_a_connection_that_drops_in_the_same_instant_as_the_offer_gives_it_back(run):
+    """As a server does, the wire swallows what is sent after a hang-up: only `receive` tells of it."""
+
+    async def body(bench):
+        host = await bench.host("phone-1")
+        wire = Wire(bench.app, host)
+        poll = asyncio.create_task(wire.run())
+        await bench.clock.settle()
+        task = bench.cloud.submit(goal="a")
+        wire.gone.set()
+        await poll
+        assert wire.sent == []
+        assert task.assignments[0].state == "withdrawn"
+        assert task.state == "queued"
+
+    run(body)
+
+
+def test_a_host_that_hung_up_before_its_poll_was_read_gets_nothing(run):
+    async def body(bench):
+        host = await bench.host("phone-1")
+        task = bench.cloud.submit(goal="a")
+        wire = Wire(bench.app, host)
+        wire.gone.set()
+        await wire.run()
+        assert task.state == "queued"
+
+    run(body)
+
+
+def test_a_poll_cancelled_in_the_same_instant_as_the_offer_gives_it_back(run):
     async def body(bench):
         host = await bench.host("phone-1")
         wire = Wire(bench.app, host)
@@ -176,5 +210,28 @@ def test_two_polls_of_a_host_get_one_assignment_each(run):
         assert not polls[2].done()
         await bench.clock.until(20)
         assert polls[2].result() is None
+
+    run(body)
+
+
+def test_the_same_on_the_in_memory_network_of_a_world(run):
+    async def body(bench):
+        host = await bench.host("phone-1")
+        network = Network()
+        network.serve("cloud:80", bench.app)
+
+        async def claim():
+            exchange = await network.request("GET", "cloud:80", f"/v1/hosts/{host}/assignments", [], b"")
+            return json.loads(b"".join([chunk async for chunk in exchange.body()]))
+
+        dropped = asyncio.create_task(claim())
+        await bench.clock.settle()
+        dropped.cancel()
+        task = bench.cloud.submit(goal="a")
+        assert task.assignments[0].state == "offered"
+        await bench.clock.settle()
+        assert task.state == "queued"
+        assert (await claim())["attempt"] == 1
+        assert task.state == "running"
 
     run(body)
