@@ -87,7 +87,7 @@ def run_cloud(
         try:
             await _serve("cloud", asgi(cloud), _listen(host, port), path="")
         finally:
-            cloud.stop()
+            await cloud.close()
 
     with _mutant(mutant):
         asyncio.run(serve())
