@@ -5,7 +5,6 @@ Source: contract world, "Scenario and world", "Modes and controls".
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -32,7 +31,8 @@ def scenario(*claims: str, needs: Sequence[str] = (), rung: str = "http", sees: 
     """Mark an async test as a scenario that proves `claims` (requirement ids; at most three).
 
     `needs` is a closed list (virtual only: wall-clock, suspend, every-await, schedule, scale; process only:
-    kill-process, signals); `rung` is how real the virtual run is. Raises ValueError for anything else, when the file is imported.
+    kill-process, signals); `rung` is how real the virtual run is; `sees` names what a property scenario must have
+    seen. Raises ValueError for anything else, when the file is imported.
     """
     import pytest
 
@@ -53,13 +53,13 @@ def scenario(*claims: str, needs: Sequence[str] = (), rung: str = "http", sees: 
 
 def scenario_id(nodeid: str) -> str:
     """`scenarios/hostagent/test_lease.py::test_free_at_ttl[2]` -> `hostagent/lease/free-at-ttl[2]`."""
+    from lasttick.requirements import ids
+
     path, _, name = nodeid.partition("::")
-    parts = list(PurePosixPath(path).with_suffix("").parts)
+    parts = PurePosixPath(path).parts
     if "scenarios" in parts:
         parts = parts[len(parts) - parts[::-1].index("scenarios") :]
-    name, bracket, parameters = name.rpartition("::")[2].partition("[")
-    words = [*parts[:-1], _plain(parts[-1]), _plain(name)]
-    return "/".join(words) + bracket + parameters
+    return ids.scenario_id(PurePosixPath(*parts), name.rpartition("::")[2])
 
 
 def not_applicable(spec: ScenarioSpec, mode: str) -> str | None:
@@ -71,7 +71,3 @@ def not_applicable(spec: ScenarioSpec, mode: str) -> str | None:
     if mode == "process" and spec.rung in ("model", "memory"):
         return f"runs on the {spec.rung} rung; process mode has only processes"
     return None
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"_+", "-", name.removeprefix("test_"))

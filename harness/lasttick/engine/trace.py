@@ -99,7 +99,7 @@ class Trace:
         """Stamp from here on with this clock; called once per example, whose time starts at 0."""
         self._now_ns, self._wall = now_ns, wall
 
-    def emit(self, actor: str, kind: str, ref: str | None = None, *, t_ns: int | None = None, **data: Any) -> Event:
+    def emit(self, actor: str, kind: str, ref: str | None = None, /, *, t_ns: int | None = None, **data: Any) -> Event:
         """Append one event, redacted; `t_ns` only for history that another process stamped."""
         event = Event(
             seq=len(self.events),

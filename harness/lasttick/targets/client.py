@@ -39,10 +39,11 @@ class Client:
     `raw` is the scripted client underneath, for what a well-behaved client never sends.
     """
 
-    def __init__(self, world: World, name: str, index: int, raw: McpClient) -> None:
+    def __init__(self, world: World, name: str, index: int, raw: McpClient, host: str) -> None:
         self.name = name
         self.raw = raw
         self._world = world
+        self._host = host
         self._index = index
         self._taps = 0
         self._alias: str | None = None
@@ -54,7 +55,7 @@ class Client:
         await self.raw.open()
         if self.raw.session_id is not None:
             self._alias = self._world.alias_session(self.raw.session_id)
-        self._world.trace.emit(self.name, "session.open", session=self._alias, era=self.raw.era)
+        self._world.trace.emit(self.name, "session.open", session=self._alias, era=self.raw.era, host=self._host)
         return self
 
     async def end(self) -> Reply:
@@ -76,7 +77,15 @@ class Client:
         """Send a call without waiting for its answer."""
         request_id = self.raw.next_id()
         ref = self._world.next_ref("c")
-        self._world.trace.emit(self.name, "call.start", ref, tool=tool, arguments=arguments, session=self._alias)
+        self._world.trace.emit(
+            self.name,
+            "call.start",
+            ref,
+            tool=tool,
+            device_id=arguments.get("device_id"),
+            arguments=arguments,
+            session=self._alias,
+        )
         task = self._world.start(self._finish(ref, tool, arguments, request_id))
         return InFlight(task, request_id, ref)
 
@@ -105,9 +114,7 @@ class Client:
     async def _finish(self, ref: str, tool: str, arguments: dict[str, Any], request_id: int) -> Answer:
         emit = self._world.trace.emit
         try:
-            reply = await self.raw.request(
-                "tools/call", {"name": tool, "arguments": arguments}, id=request_id, tool=tool
-            )
+            reply = await self.raw.request("tools/call", {"name": tool, "arguments": arguments}, id=request_id)
         except asyncio.CancelledError:
             emit(self.name, "call.end", ref, tool=tool, ok=False, reason="dropped")
             raise
@@ -139,4 +146,4 @@ def answer_of(reply: Reply) -> Answer:
         data = reply.error.data if isinstance(reply.error.data, dict) else {}
         error = AnswerError(reply.error.code, reply.error.message, data)
     ok = reply.result is not None and not reply.result.get("isError", False)
-    return Answer(ok, reply.result, error, reply.http_status)
+    return Answer(ok, reply.result, error, int(reply.http_status))

@@ -88,7 +88,7 @@ class Host:
         from lasttick_fakes.client import McpClient
 
         raw = McpClient(self.url, token=token or self.token, transport=self._world.transport(), era=era, name=name)
-        client = Client(self._world, name, self._world.next_client_index(), raw)
+        client = Client(self._world, name, self._world.next_client_index(), raw, self.options.name)
         self._clients.append(client)
         return await client.open()
 

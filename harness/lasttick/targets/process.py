@@ -45,7 +45,7 @@ class ProcessWorld(World):
     def __init__(self, *, seed: int, trace: Trace, path: Path, mutant: Mutant | None = None) -> None:
         super().__init__(seed=seed, trace=trace, path=path, mutant=mutant)
         self._clock = SystemClock()
-        self._start_ns = self._clock.now_ns()
+        self._start_ns, self._start_wall = self._clock.now_ns(), self._clock.wall()
         trace.use_clock(lambda: self._clock.now_ns() - self._start_ns, self._clock.wall)
         self.rack_url = _shared_rack()
         _http("DELETE", f"{self.rack_url}/v1/devices")
@@ -119,7 +119,7 @@ class ProcessWorld(World):
         """Everything that has happened up to now, told in order of time."""
         rack = _http("GET", f"{self.rack_url}/v1/log")["log"]
         cloud = _http("GET", f"{self._cloud.url}/v1/log")["log"] if self._cloud else []
-        return tell(self.trace, rack, cloud, self._start_ns)
+        return tell(self.trace, rack, cloud, self._start_ns, self._start_wall)
 
 
 class ProcessHost:

@@ -8,6 +8,7 @@ Source: contract world, "Verdicts", "Trace event".
 from __future__ import annotations
 
 import asyncio
+import os
 import tempfile
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
@@ -15,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lasttick.checks import seen, standing_checks
+from lasttick.checks import exclusive, own_turn, seen
 from lasttick.engine.chance import derive
 from lasttick.engine.loop import BOUND_S, VirtualLoop, run_virtual
 from lasttick.engine.patches import deterministic
@@ -58,7 +59,7 @@ class ScenarioRun:
         seed = derive(self.seed, self.scenario_id, *(f"{name}={text}" for name, text in sorted(shown.items())))
         self.examples += 1
         try:
-            with tempfile.TemporaryDirectory(prefix="lasttick-") as folder:
+            with tempfile.TemporaryDirectory(prefix="lasttick-", dir=_scratch()) as folder:
                 self._play(seed, trace, Path(folder), arguments)
             self._judge(trace.events)
         except BaseException:
@@ -128,7 +129,7 @@ class ScenarioRun:
             self.sights.update(world.sights)
 
     def _judge(self, events: list[Event]) -> None:
-        for verdict in standing_checks(events):
+        for verdict in (exclusive(events), own_turn(events)):
             before = self._checks.get(verdict.id)
             if before is None or _RANK[verdict.verdict] > _RANK[before.verdict]:
                 self._checks[verdict.id] = verdict
@@ -136,6 +137,12 @@ class ScenarioRun:
                 raise CheckFailed(verdict.id, verdict.reason, verdict.t_s)
             if verdict.verdict == "inconclusive":
                 raise Inconclusive(f"{verdict.id}: {verdict.reason}")
+
+
+def _scratch() -> str | None:
+    """Identity files are synced to disk as they must be; where there is a disk of memory, that costs nothing."""
+    memory = Path("/dev/shm")
+    return str(memory) if memory.is_dir() and os.access(memory, os.W_OK) else None
 
 
 _RANK = {"not_applicable": 0, "pass": 1, "inconclusive": 2, "fail": 3}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from lasttick.engine.clock import NS
@@ -62,7 +63,13 @@ def emit_cloud(trace: Trace, kind: str, data: Mapping[str, Any], *, t_ns: int) -
     trace.emit("cloud", kind, ref, t_ns=t_ns, **data)
 
 
-def tell(own: Trace, rack: Sequence[Mapping[str, Any]], cloud: Sequence[Mapping[str, Any]], start_ns: int) -> Told:
+def tell(
+    own: Trace,
+    rack: Sequence[Mapping[str, Any]],
+    cloud: Sequence[Mapping[str, Any]],
+    start_ns: int,
+    start_wall: datetime,
+) -> Told:
     """Merge the world's own events with the rack's and the cloud's lines, whose `t_ns` are CLOCK_MONOTONIC.
 
     At the same nanosecond the world's events come first: it stamps a call before it sends it.
@@ -71,6 +78,8 @@ def tell(own: Trace, rack: Sequence[Mapping[str, Any]], cloud: Sequence[Mapping[
     lines += [(line["t_ns"] - start_ns, 1, line) for line in cloud]
     lines += [(line["t_ns"] - start_ns, 2, line) for line in rack]
     trace, callers, log = Trace(), Callers(), []
+    t_ns = 0
+    trace.use_clock(lambda: t_ns, lambda: start_wall + timedelta(microseconds=t_ns / 1000))
     trace.redact = own.redact
     trace.listeners.append(callers.see)
     for t_ns, origin, line in sorted(lines, key=lambda item: (item[0], item[1])):

@@ -17,8 +17,11 @@ from lasttick.engine.clock import VirtualClock
 from lasttick.engine.loop import VirtualLoop
 from lasttick.engine.network import Delay, Network, Site
 from lasttick.engine.trace import Trace
+from lasttick.ports import LeaseStore
 from lasttick.reference.hostagent.agent import HostAgent
+from lasttick.reference.hostagent.busy_tracker import McpBusyTracker
 from lasttick.reference.hostagent.config import HostAgentConfig
+from lasttick.reference.hostagent.memory_store import MemoryLeaseStore
 from lasttick.reference.hostagent.rack_client import RackClient
 from lasttick.targets.callers import Callers
 from lasttick.targets.cloud import CloudHandle
@@ -27,7 +30,7 @@ from lasttick.targets.host import Host, HostOptions, Part, Ready
 from lasttick.targets.told import LogEntry, emit_cloud, emit_driver
 from lasttick.targets.transports import memory_transport
 from lasttick.targets.world import World
-from lasttick_fakes.cloud import Cloud, cloud_app
+from lasttick_fakes.cloud import Cloud, asgi
 from lasttick_fakes.devices import LogEntry as RackEntry
 from lasttick_fakes.devices import Rack, parse_devices, rack_app
 
@@ -101,9 +104,8 @@ class VirtualWorld(World):
     # -- parts
 
     def hostagent_part(self, options: HostOptions, again: Host | None = None) -> Part:
-        for spec in parse_devices(",".join(options.devices)):
-            if spec.device_id not in self.rack.device_ids:
-                self.rack.add(spec)
+        known = {device.info.device_id for device in self.rack.devices}
+        self.rack.add(spec for spec in parse_devices(",".join(options.devices)) if spec.device_id not in known)
         port = httpx.URL(again.url).port if again else FIRST_HOST_PORT + len(self._hosts)
         return VirtualHost(self, options, f"127.0.0.1:{port}")
 
@@ -111,12 +113,18 @@ class VirtualWorld(World):
         if self._cloud is None:
             options.setdefault("heartbeat_s", self.ttl_s / 2)
             fake = Cloud(self.clock, on_event=self._cloud_saw, **options)
-            self.network.serve(CLOUD, cloud_app(fake))
+            self.network.serve(CLOUD, asgi(fake))
             self._cloud = VirtualCloud(self, f"http://{CLOUD}", fake)
         return self._cloud
 
     def device(self, device_id: str) -> Device:
         return Device(self, device_id, f"http://{RACK}")
+
+    def lease_store(self, ttl_s: float | None = None) -> LeaseStore:
+        return MemoryLeaseStore(self.clock, ttl_s or self.ttl_s)
+
+    def busy_tracker(self, ttl_s: float | None = None) -> McpBusyTracker:
+        return McpBusyTracker(clock=self.clock, ttl_seconds=ttl_s or self.ttl_s)
 
     def transport(self) -> httpx.AsyncBaseTransport:
         return self._transport
@@ -125,9 +133,9 @@ class VirtualWorld(World):
         return self._log
 
     async def _close_parts(self) -> None:
-        await self.rack.aclose()
+        self.rack.close()
         if self._cloud is not None:
-            await self._cloud.fake.aclose()
+            self._cloud.fake.stop()
 
     def _driver_wrote(self, entry: RackEntry) -> None:
         caller = self.callers.of(entry.device_id, entry.tool, entry.arguments) if entry.kind == "start" else None
