@@ -117,7 +117,7 @@ def spec_of(function: Any) -> ScenarioSpec | None:
     """The mark's spec, or None for what is no scenario."""
     for mark in getattr(function, "pytestmark", ()):
         if mark.name == MARK:
-            return mark.args[0]  # type: ignore[no-any-return]
+            return mark.args[0]
     return None
 
 
@@ -282,7 +282,7 @@ def pytest_runtest_makereport(
 def _spec(item: pytest.Item) -> ScenarioSpec:
     mark = item.get_closest_marker(MARK)
     assert mark is not None
-    return mark.args[0]  # type: ignore[no-any-return]
+    return mark.args[0]
 
 
 # -- the run folder --------------------------------------------------------------------------------------------------
