@@ -1,4 +1,4 @@
-"""Same seed, same traces: the whole suite, in separate processes, under different hash seeds, with and without xdist."""
+"""Same seed, same traces: the whole suite, in separate processes, under other hash seeds, with and without xdist."""
 
 import json
 import os
