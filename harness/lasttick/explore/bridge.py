@@ -27,6 +27,13 @@ def explicit_examples(function: Callable[..., Any]) -> int:
     return len(getattr(function, "hypothesis_explicit_examples", ()))
 
 
+def discards() -> tuple[type[BaseException], ...]:
+    """What Hypothesis raises inside an example to give it up: a false `assume`, or a draw too many."""
+    from hypothesis.errors import StopTest, UnsatisfiedAssumption
+
+    return StopTest, UnsatisfiedAssumption
+
+
 def prepare(
     function: Any, *, inner: Callable[..., None], seed: int, scenario_id: str, mode: str, examples_max: int | None
 ) -> None:
