@@ -62,10 +62,11 @@ def test_ids_are_unique_and_what_they_break_is_claimed_by_their_killer() -> None
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=[mutant.id for mutant in MUTANTS])
 def test_the_mutant_turns_its_scenario_red(mutant: Mutant, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pytest", "scenarios", "-q", "-p", "no:cacheprovider", "--no-header"]
+    command += ["--lasttick-out", str(tmp_path), "--lasttick-select", mutant.killed_by]
+    command += ["--lasttick-target", f"hostagent=mutant:{mutant.id}", "-o", "lasttick_examples=10"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "scenarios", "-q", "-p", "no:cacheprovider", "--no-header"]
-        + ["--lasttick-out", str(tmp_path), "--lasttick-select", mutant.killed_by]
-        + ["--lasttick-target", f"hostagent=mutant:{mutant.id}", "-o", "lasttick_examples=10"],
+        command,
         cwd=ROOT,
         capture_output=True,
         text=True,
