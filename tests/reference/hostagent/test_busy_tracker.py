@@ -338,6 +338,39 @@ def test_a_hand_over_that_expired_before_its_waiter_ran_is_taken_again_or_waited
     run(story)
 
 
+def test_a_waiter_that_lost_its_hand_over_stands_in_the_line_that_others_see() -> None:
+    async def story(bench: Bench) -> None:
+        bench.tracker.acquire("phone-1", "alice")
+        wait = bench.wait("bob")
+        await bench.clock.settle()
+        bench.tracker.release_device("phone-1", "alice")
+        # Before bob runs: a visitor finds nobody in line and clears it away, and bob's session gives the phone back.
+        assert await bench.tracker.wait_until_usable("phone-1", "dave", timeout=0) is False
+        bench.tracker.release_device("phone-1", "bob")
+        assert bench.tracker.acquire("phone-1", "carol") is True
+        await bench.clock.settle()
+        bench.tracker.release_device("phone-1", "carol")
+        assert await bench.result(wait) is True
+
+    run(story)
+
+
+def test_a_cancelled_wait_does_not_give_on_a_device_its_session_is_using() -> None:
+    async def story(bench: Bench) -> None:
+        bob = Holder("mcp", "bob")
+        bench.tracker.acquire("phone-1", "alice")
+        wait = bench.wait("bob")
+        await bench.clock.settle()
+        bench.tracker.release_device("phone-1", "alice")
+        await bench.store.begin_use("phone-1", bob)
+        wait.cancel()
+        await bench.clock.advance(90)
+        await bench.store.end_use("phone-1", bob)
+        assert bench.owner() == "bob"
+
+    run(story)
+
+
 def test_all_waits_of_a_session_end_when_it_gets_the_device() -> None:
     """Also those further back: they pass nobody. One of them cancelled does not take the device from the other."""
 
