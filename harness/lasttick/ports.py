@@ -68,7 +68,7 @@ class LeaseStore(Protocol):
         ...
 
     async def end_holder(self, holder: Holder) -> list[str]:
-        """The holder is gone: free what it held (pinned devices when their calls end). Idempotent. Device ids, sorted."""
+        """The holder is gone: free what it held, pinned devices when their calls end. Idempotent. Sorted device ids."""
         ...
 
     async def snapshot(self) -> list[LeaseView]:
@@ -78,7 +78,7 @@ class LeaseStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DeviceInfo:
-    """What a device is. `scale` is pixels per tap unit: 1 on Android (taps in pixels), 2 or 3 on iOS (taps in points)."""
+    """What a device is. `scale` is pixels per tap unit: 1 on Android, 2 or 3 on iOS, whose taps are in points."""
 
     device_id: str
     platform: Literal["android", "ios"]
@@ -101,10 +101,14 @@ class DeviceDriver(Protocol):
         """Cheap: may not wait for a running action."""
         ...
 
+    async def left_over(self) -> bool:
+        """Whether an action that somebody began before this driver existed still runs: a host killed while it drove."""
+        ...
+
     async def perform(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Run one of the nine leased tools; `arguments` come without `device_id`. JSON-able result.
 
-        Raises DriverError. May take long, may never return; never called twice at once for one device by a correct host.
+        Raises DriverError. May take long, may never return; a correct host never calls it twice at once on one device.
         """
         ...
 

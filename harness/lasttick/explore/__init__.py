@@ -1,0 +1,1 @@
+"""The bridge to Hypothesis: settings, seeds and examples of property scenarios."""

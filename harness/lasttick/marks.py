@@ -1,0 +1,73 @@
+"""The scenario mark: which requirement or law a test proves, and what it needs to run.
+
+Source: contract world, "Scenario and world", "Modes and controls".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+MARK = "lasttick_scenario"
+CLAIMS_MAX = 3
+RUNGS = ("model", "memory", "http", "process", "live")
+NEEDS_VIRTUAL = ("every-await", "scale", "schedule", "suspend", "wall-clock")
+NEEDS_PROCESS = ("kill-process", "signals")
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioSpec:
+    """What a mark says. `sees`: names of events that a property scenario must have seen, else it is inconclusive."""
+
+    claims: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+    rung: str = "http"
+    sees: tuple[str, ...] = ()
+
+
+def scenario(*claims: str, needs: Sequence[str] = (), rung: str = "http", sees: Sequence[str] = ()) -> Any:
+    """Mark an async test as a scenario that proves `claims` (requirement ids; at most three).
+
+    `needs` is a closed list (virtual only: wall-clock, suspend, every-await, schedule, scale; process only:
+    kill-process, signals); `rung` is how real the virtual run is; `sees` names what a property scenario must have
+    seen. Raises ValueError for anything else, when the file is imported.
+    """
+    import pytest
+
+    if not 1 <= len(claims) <= CLAIMS_MAX or not all(isinstance(claim, str) for claim in claims):
+        raise ValueError(
+            f"@scenario{claims!r}: expected 1 to {CLAIMS_MAX} requirement or law ids as strings (contract world, "
+            '"Scenario and world"); split the test, or write @scenario("HA-06")'
+        )
+    for need in needs:
+        if need not in NEEDS_VIRTUAL + NEEDS_PROCESS:
+            known = ", ".join(NEEDS_VIRTUAL + NEEDS_PROCESS)
+            raise ValueError(f"@scenario: needs={need!r} is unknown; expected one of {known} (contract world)")
+    if rung not in RUNGS:
+        raise ValueError(f"@scenario: rung={rung!r} is unknown; expected one of {', '.join(RUNGS)} (DESIGN, 'rung')")
+    spec = ScenarioSpec(tuple(claims), tuple(needs), rung, tuple(sees))
+    return getattr(pytest.mark, MARK)(spec)
+
+
+def scenario_id(nodeid: str) -> str:
+    """`scenarios/hostagent/test_lease.py::test_free_at_ttl[2]` -> `hostagent/lease/free-at-ttl[2]`."""
+    from lasttick.requirements import ids
+
+    path, _, name = nodeid.partition("::")
+    parts = PurePosixPath(path).parts
+    if "scenarios" in parts:
+        parts = parts[len(parts) - parts[::-1].index("scenarios") :]
+    return ids.scenario_id(PurePosixPath(*parts), name.rpartition("::")[2])
+
+
+def not_applicable(spec: ScenarioSpec, mode: str) -> str | None:
+    """Why this scenario cannot be judged in this mode, or None."""
+    foreign = {"virtual": NEEDS_PROCESS, "process": NEEDS_VIRTUAL}[mode]
+    for need in spec.needs:
+        if need in foreign:
+            return f"needs {need}; {mode} mode has none"
+    if mode == "process" and spec.rung in ("model", "memory"):
+        return f"runs on the {spec.rung} rung; process mode has only processes"
+    return None

@@ -1,0 +1,111 @@
+"""What does a caller of a device tool get instead of a result? One exception, with the wire's code, message and data.
+
+A client cannot tell -32000 and -32001 from its own SDK's time-outs by the code alone, so `data["reason"]` says why and
+is what tests and agents decide on. Source: contract hostagent, rulings 9, 12, 13 and the seed's error matrix.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from lasttick.model.lease import Holder
+
+DEVICE = -32000
+NO_SESSION = -32001
+INVALID_PARAMS = -32602
+
+Reason = Literal[
+    "device_busy", "driver_error", "driver_stuck", "no_session", "unknown_device", "bad_arguments", "unknown_tool"
+]
+
+
+class ToolError(Exception):
+    """A JSON-RPC error of a tool call. `data` is JSON-able, holds at least `reason` and is never changed."""
+
+    def __init__(self, code: int, message: str, data: dict[str, Any]) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+    @property
+    def reason(self) -> str:
+        return str(self.data["reason"])
+
+
+def sendable(text: str) -> str:
+    """Text without lone surrogates, which no JSON encoder of the wire takes."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def shown(text: str, limit: int = 80) -> str:
+    """Text from outside as it may stand in a message: at most `limit` characters, on one line, and sendable."""
+    if len(text) > limit:
+        text = text[:limit] + "..."
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in sendable(text))
+
+
+def owner_label(owner: Holder) -> str:
+    """How an owner is named to others: never by its whole session id, which is a key to the session (HA-02)."""
+    return "cloud_assignment" if owner.kind == "cloud" else f"mcp_session:{owner.id[:8]}"
+
+
+def device_busy(device_id: str, owner: Holder, *, own: bool = False) -> ToolError:
+    """Error matrix rows 2 and 3; `own`: the asker's own earlier call is still running (ruling 12)."""
+    if own:
+        held = "held by an earlier call of this MCP session"
+    else:
+        held = "held by cloud assignment" if owner.kind == "cloud" else "held by another MCP session"
+    return ToolError(
+        DEVICE,
+        f"device {device_id} is busy ({held})",
+        {"reason": "device_busy", "device_id": device_id, "busy_owner": owner_label(owner)},
+    )
+
+
+def driver_error(device_id: str, message: str) -> ToolError:
+    """Error matrix row 5: the driver's own message, cut at 2,000 characters and without lone surrogates."""
+    return ToolError(DEVICE, sendable(message[:2_000]), {"reason": "driver_error", "device_id": device_id})
+
+
+def driver_stuck(device_id: str, max_call_s: float) -> ToolError:
+    """Ruling 13: a driver call runs longer than `max_call_s`, and nobody may drive the device until it returns."""
+    return ToolError(
+        DEVICE,
+        f"device {device_id} is stuck: its driver call did not return; expected an end within {max_call_s:g} s "
+        "(max_call_s); use another device until device_status no longer says error",
+        {"reason": "driver_stuck", "device_id": device_id},
+    )
+
+
+def no_session(hint: str) -> ToolError:
+    """Error matrix row 13. `hint` says what was expected and what to do; the message itself is the seed's."""
+    return ToolError(NO_SESSION, "cannot determine MCP session", {"reason": "no_session", "hint": hint})
+
+
+def unknown_device(device_id: str) -> ToolError:
+    """Error matrix row 4."""
+    name = shown(device_id)
+    return ToolError(INVALID_PARAMS, f"unknown device: {name}", {"reason": "unknown_device", "device_id": name})
+
+
+def bad_arguments(tool: str, argument: str, was: str, expected: str) -> ToolError:
+    """`argument` of `tool` was `was`; `expected` says what the tool's input schema asks for."""
+    argument = shown(argument)
+    return ToolError(
+        INVALID_PARAMS,
+        f"bad arguments for {shown(tool)}: {argument} is {shown(was)}; expected {expected} "
+        "(inputSchema of tools/list); correct it and call again",
+        {"reason": "bad_arguments", "tool": shown(tool), "argument": argument, "expected": expected},
+    )
+
+
+def unknown_tool(tool: str) -> ToolError:
+    name = shown(tool)
+    return ToolError(
+        INVALID_PARAMS,
+        f"unknown tool: {name}; expected one of the names of tools/list; list them and call again",
+        {"reason": "unknown_tool", "tool": name},
+    )

@@ -1,0 +1,7 @@
+"""Wrong host agents: lease."""
+
+from __future__ import annotations
+
+from lasttick.mutants import Mutant
+
+MUTANTS: list[Mutant] = []

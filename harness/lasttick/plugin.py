@@ -1,0 +1,373 @@
+"""The pytest plugin: async scenarios over a World, a fresh one per test and per Hypothesis example, and the run folder.
+
+Imports nothing heavy until a scenario is collected. Scenarios are claimed at collection, so that pytest-asyncio in auto
+mode in a user's environment leaves them alone. Source: contract world, contract engine "pytest".
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import os
+import shutil
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lasttick.marks import MARK, ScenarioSpec, not_applicable, scenario_id
+
+if TYPE_CHECKING:
+    from lasttick.evidence import RunFolder, ScenarioResult
+    from lasttick.mutants import Mutant
+    from lasttick.targets.run import ScenarioRun
+
+PROPERTY = "lasttick"
+OPTIONS: pytest.StashKey[Settings] = pytest.StashKey()
+REPORTER: pytest.StashKey[Reporter] = pytest.StashKey()
+
+
+class Settings:
+    """What the options and ini values of this run say."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.mode: str = config.getoption("lasttick_mode") or config.getini("lasttick_mode")
+        self.seed: int = config.getoption("lasttick_seed")
+        self.select: str | None = config.getoption("lasttick_select")
+        self.out = Path(config.getoption("lasttick_out") or config.rootpath / "reports")
+        self.examples_max = int(config.getini("lasttick_examples") or 0) or None
+        self.target: str | None = config.getoption("lasttick_target")
+        if self.mode not in ("virtual", "process"):
+            raise pytest.UsageError(
+                f"lasttick mode {self.mode!r} is unknown; expected virtual or process (live runs through `lasttick "
+                "check`); set --lasttick-mode or the ini value lasttick_mode"
+            )
+
+    @functools.cached_property
+    def mutant(self) -> Mutant | None:
+        """`--lasttick-target hostagent=mutant:ID`."""
+        if self.target is None:
+            return None
+        system, _, value = self.target.partition("=")
+        kind, _, mutant_id = value.partition(":")
+        if value == "reference":
+            return None
+        if system != "hostagent" or kind != "mutant":
+            raise pytest.UsageError(
+                f"--lasttick-target {self.target!r}: expected hostagent=reference or hostagent=mutant:ID; "
+                "`lasttick requirements` lists mutants"
+            )
+        from lasttick.mutants import UnknownMutant, find
+
+        try:
+            return find(mutant_id)
+        except UnknownMutant as error:
+            raise pytest.UsageError(str(error)) from error
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("lasttick", "scenarios over a World (lasttick)")
+    group.addoption("--lasttick-mode", choices=["virtual", "process"], help="how real the world is (default virtual)")
+    group.addoption("--lasttick-seed", type=int, default=1, help="the seed of all chance (default 1)")
+    group.addoption("--lasttick-select", metavar="PATTERN", help="only scenario ids that match (glob or part of it)")
+    group.addoption("--lasttick-target", metavar="SYSTEM=WHAT", help="hostagent=reference | hostagent=mutant:ID")
+    group.addoption("--lasttick-out", metavar="DIR", help="where run folders go (default: reports/ of the project)")
+    parser.addini("lasttick_mode", "default of --lasttick-mode", default="virtual")
+    parser.addini("lasttick_examples", "at most this many examples a property scenario (0: as written)", default="0")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", f"{MARK}(spec): a lasttick scenario; use @lasttick.scenario(...)")
+    config.stash[OPTIONS] = Settings(config)
+    # Under xdist only the controller writes the run folder; workers write the traces into it.
+    config.stash[REPORTER] = Reporter(config)
+    config.pluginmanager.register(config.stash[REPORTER], "lasttick-reporter")
+
+
+@pytest.fixture
+def world() -> None:
+    """The World of a scenario. A placeholder: each example gets its own, when it runs."""
+    return None
+
+
+# -- collection ------------------------------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> list[pytest.Item] | None:
+    spec = spec_of(obj)
+    if spec is None or not collector.funcnamefilter(name):
+        return None
+    inner = obj.hypothesis.inner_test if getattr(obj, "is_hypothesis_test", False) else obj
+    if not inspect.iscoroutinefunction(inner) or "world" not in inspect.signature(inner).parameters:
+        raise pytest.UsageError(
+            f"{name} is marked as a scenario; expected `async def {name}(world: World, ...)` (contract world); "
+            "make it async and take `world`, or drop the mark"
+        )
+    items = list(collector._genfunctions(name, obj))
+    for item in items:
+        item.obj = _synchronous(obj)
+    return items
+
+
+def spec_of(function: Any) -> ScenarioSpec | None:
+    """The mark's spec, or None for what is no scenario."""
+    for mark in getattr(function, "pytestmark", ()):
+        if mark.name == MARK:
+            return mark.args[0]
+    return None
+
+
+def _synchronous(function: Any) -> Callable[..., None]:
+    """What pytest calls: it finds the run of the current item and plays the scenario in it."""
+
+    @functools.wraps(function)
+    def play(**arguments: Any) -> None:
+        _current().play(function, arguments)
+
+    # Hypothesis' own plugin must not look at it: the run, not pytest, calls the property.
+    for name in [name for name in vars(play) if "hypothesis" in name]:
+        delattr(play, name)
+    return play
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    settings = config.stash[OPTIONS]
+    scenarios = [item for item in items if item.get_closest_marker(MARK)]
+    if not scenarios:
+        return
+    from lasttick.requirements import Claim, load_catalogue, wrong_claims
+
+    claims = [Claim(scenario_id(item.nodeid), _spec(item).claims, item.nodeid, "") for item in scenarios]
+    problems = [problem for claim in claims for problem in wrong_claims(load_catalogue(), claim)]
+    if problems:
+        raise pytest.UsageError("\n".join(problems))
+    if settings.select is not None:
+        from lasttick.requirements import matches
+
+        keep = [item for item in scenarios if matches(settings.select, scenario_id(item.nodeid))]
+        config.hook.pytest_deselected(items=[item for item in items if item not in keep])
+        items[:] = keep
+
+
+# -- running ---------------------------------------------------------------------------------------------------------
+
+
+class ItemRun:
+    """One scenario item while it runs."""
+
+    def __init__(self, item: pytest.Function) -> None:
+        self.id = scenario_id(item.nodeid)
+        self.spec = _spec(item)
+        self.settings = item.config.stash[OPTIONS]
+        self.run: ScenarioRun | None = None
+        self.property = False
+
+    def play(self, function: Any, arguments: dict[str, Any]) -> None:
+        """Run all examples; raises what the first failing (and shrunk) example raised."""
+        from lasttick.explore import bridge
+        from lasttick.targets.run import ScenarioRun
+
+        self.property = bridge.is_property(function)
+        inner = function.hypothesis.inner_test if self.property else function
+        self.run = ScenarioRun(
+            inner,
+            scenario_id=self.id,
+            seed=self.settings.seed,
+            mode=self.settings.mode,
+            mutant=self.settings.mutant,
+        )
+        if not self.property:
+            arguments.pop("world")
+            self.run.example(**arguments)
+            return
+        bridge.prepare(
+            function,
+            inner=self._example(inner),
+            seed=self.settings.seed,
+            scenario_id=self.id,
+            mode=self.settings.mode,
+            examples_max=self.settings.examples_max,
+        )
+        try:
+            with bridge.no_mined_constants():
+                function(**arguments)
+        finally:
+            function.hypothesis.inner_test = inner
+        unseen = [what for what in self.spec.sees if what not in self.run.sights]
+        if unseen and self.settings.mode == "virtual":
+            from lasttick.targets.outcome import Inconclusive
+
+            raise Inconclusive(f"no example showed {', '.join(unseen)}, which this scenario is about")
+
+    def _example(self, inner: Any) -> Callable[..., None]:
+        run = self.run
+        assert run is not None
+
+        @functools.wraps(inner)
+        def example(world: None, **arguments: Any) -> None:
+            run.example(**arguments)
+
+        # Hypothesis would refuse a coroutine function; the wrapper must not look like one.
+        del example.__wrapped__
+        return example
+
+
+_RUNNING: list[ItemRun] = []
+
+
+def _current() -> ItemRun:
+    if not _RUNNING:
+        raise RuntimeError("a scenario can only be run by pytest with the lasttick plugin; run `pytest scenarios/`")
+    return _RUNNING[-1]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    if not item.get_closest_marker(MARK):
+        return (yield)
+    assert isinstance(item, pytest.Function)
+    run = ItemRun(item)
+    item.stash[ITEM_RUN] = run
+    if reason := not_applicable(run.spec, run.settings.mode):
+        pytest.skip(reason)
+    _RUNNING.append(run)
+    try:
+        return (yield)
+    finally:
+        _RUNNING.pop()
+
+
+ITEM_RUN: pytest.StashKey[ItemRun] = pytest.StashKey()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    run = item.stash.get(ITEM_RUN, None)
+    if run is None or call.when != "call":
+        return report
+    from lasttick.targets.verdict import judge
+
+    error = call.excinfo.value if call.excinfo else None
+    result = judge(
+        run.id,
+        run.spec.claims,
+        run.run,
+        error,
+        skipped=str(error) if isinstance(error, pytest.skip.Exception) else None,
+        is_property=run.property,
+        duration_s=call.duration,
+    )
+    if run.run is not None:
+        with _evidence_or_exit():
+            item.config.stash[REPORTER].folder.write_trace(run.id, run.run.events)
+    if report.failed:
+        from lasttick.report import failure_text
+
+        events = run.run.events if run.run else []
+        title = "INCONCLUSIVE" if result.verdict == "inconclusive" else "FAIL"
+        text = failure_text(result, events, seed=run.settings.seed, mode=run.settings.mode)
+        report.sections.append((f"lasttick {title}", text))
+    report.user_properties.append((PROPERTY, json.dumps(result.as_json())))
+    return report
+
+
+def _spec(item: pytest.Item) -> ScenarioSpec:
+    mark = item.get_closest_marker(MARK)
+    assert mark is not None
+    return mark.args[0]
+
+
+# -- the run folder --------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _evidence_or_exit() -> Iterator[None]:
+    """A run folder that cannot be written ends the run with one message, not with a traceback of pytest's inside."""
+    from lasttick.evidence import EvidenceError
+
+    try:
+        yield
+    except EvidenceError as error:
+        pytest.exit(f"lasttick: {error}", returncode=pytest.ExitCode.USAGE_ERROR)
+
+
+class Reporter:
+    """Gathers results in the controller and writes the run folder; in a worker it only knows where the folder is.
+
+    The folder is made when the first scenario ends (under xdist: before the workers start).
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._settings = config.stash[OPTIONS]
+        self._results: list[ScenarioResult] = []
+        self._folder: RunFolder | None = None
+        self._worker = getattr(config, "workerinput", None)
+
+    @property
+    def folder(self) -> RunFolder:
+        from lasttick.evidence import RunFolder
+
+        if self._folder is None:
+            if self._worker is not None:
+                self._folder = RunFolder(Path(self._worker["lasttick_folder"]))
+            else:
+                self._folder = self._new_folder()
+        return self._folder
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput["lasttick_folder"] = str(self.folder.path)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if self._worker is not None or report.when != "call":
+            return
+        for name, value in report.user_properties:
+            if name == PROPERTY:
+                from lasttick.evidence import ScenarioResult
+
+                self._results.append(ScenarioResult.from_json(json.loads(str(value))))
+
+    def pytest_sessionfinish(self) -> None:
+        if self._worker is not None or self._folder is None:
+            return
+        if self._results:
+            with _evidence_or_exit():
+                self._folder.finish(self._results, seed=self._settings.seed, mode=self._settings.mode)
+        else:
+            shutil.rmtree(self._folder.path, ignore_errors=True)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if self._folder is None or not self._results:
+            return
+        counts: dict[str, int] = {}
+        for result in self._results:
+            counts[result.verdict] = counts.get(result.verdict, 0) + 1
+        said = ", ".join(f"{number} {verdict.replace('_', ' ')}" for verdict, number in sorted(counts.items()))
+        terminalreporter.write_sep("-", "lasttick")
+        terminalreporter.write_line(f"{said}; mode {self._settings.mode}, seed {self._settings.seed}")
+        terminalreporter.write_line(f"run folder: {os.path.relpath(self._folder.path)}")
+
+    def _new_folder(self) -> RunFolder:
+        """Its name is wall time and a random id on purpose: it is no part of any trace."""
+        from lasttick.engine.clock import SystemClock, SystemEntropy
+        from lasttick.evidence import RunFolder
+
+        started = SystemClock().wall()
+        folder = RunFolder.create(self._settings.out, utc=started, short_id=SystemEntropy().token_bytes(3).hex())
+        folder.write_manifest(
+            seed=self._settings.seed,
+            mode=self._settings.mode,
+            started=started,
+            command_line=["pytest", *map(str, self._config.invocation_params.args)],
+            targets={"hostagent": (self._settings.target or "=reference").partition("=")[2]},
+        )
+        return folder

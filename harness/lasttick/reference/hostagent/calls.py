@@ -1,0 +1,231 @@
+"""What happens between a tool call and its device: checks, the session's turn, the lease, the driver, every way out.
+
+The rule behind it: a request may go at any await (cancelled, dropped, its session deleted), the device does not. So
+from taking the lease to giving it back everything runs in a task of its own, which ends when the *driver* ends; the
+request only waits for its answer. Source: contract hostagent, rulings 1, 2, 6, 9, 12, 13 and 16.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from lasttick.model import errors
+from lasttick.model.errors import ToolError
+from lasttick.model.lease import Decision, Holder, Refused
+from lasttick.ports import Clock, LeaseStore
+from lasttick.reference.hostagent import devices, tools
+from lasttick.reference.hostagent.devices import DeviceManager
+
+log = logging.getLogger(__name__)
+
+MAX_CALL_S = 300.0
+
+
+class DriverCall:
+    """One call on its way. `answer` is what the request waits for; it may be cancelled long before the driver ends."""
+
+    __slots__ = ("answer", "arguments", "device_id", "error", "holder", "result", "tool")
+
+    def __init__(self, holder: Holder, tool: str, arguments: Mapping[str, Any]) -> None:
+        self.holder = holder
+        self.tool = tool
+        self.arguments = arguments
+        self.device_id: str = arguments["device_id"]
+        self.answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self.result: dict[str, Any] | None = None
+        self.error: Exception | None = None
+
+    def settle(self) -> None:
+        """Give the request what there is, result or error; nothing when it is gone or has its answer."""
+        if self.answer.done():
+            return
+        if self.error is None and self.result is not None:
+            self.answer.set_result(self.result)
+            return
+        self.answer.set_exception(self.error or errors.driver_error(self.device_id, "the driver call was cancelled"))
+        self.answer.exception()  # marks it as seen: nobody may be waiting any more
+
+
+class Turns:
+    """Whose turn is it on a device, among the calls of one holder? First in, first out (ruling 12)."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lines: dict[tuple[str, Holder], deque[asyncio.Future[bool]]] = {}
+
+    async def take(self, device_id: str, holder: Holder, wait_s: float) -> bool:
+        """Wait for the turn; False when it did not come within `wait_s`. A cancelled waiter leaves the line."""
+        line = self._lines.get((device_id, holder))
+        if line is None:
+            self._lines[(device_id, holder)] = deque()
+            return True
+        turn: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        line.append(turn)
+        timer = asyncio.ensure_future(self._clock.sleep(wait_s))
+
+        def too_late(_: object) -> None:
+            if not turn.done():
+                turn.set_result(False)
+
+        timer.add_done_callback(too_late)
+        try:
+            return await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled() and turn.result():  # cancelled in the instant in which the turn came
+                self.give(device_id, holder)
+            raise
+        finally:
+            timer.cancel()
+            if turn in line:
+                line.remove(turn)
+
+    def give(self, device_id: str, holder: Holder) -> None:
+        """The call whose turn it was has ended: the next in line, if any, goes."""
+        line = self._lines.pop((device_id, holder), None)
+        while line:
+            turn = line.popleft()
+            if not turn.done():
+                self._lines[(device_id, holder)] = line
+                turn.set_result(True)
+                return
+
+
+class LeasedCalls:
+    """The one way to a device for MCP sessions and cloud assignments.
+
+    `max_call_s`: how long a driver call may take, and how long a call waits for its own session's earlier one.
+    """
+
+    def __init__(self, manager: DeviceManager, store: LeaseStore, clock: Clock, max_call_s: float = MAX_CALL_S) -> None:
+        self._manager = manager
+        self._store = store
+        self._clock = clock
+        self._max_call_s = max_call_s
+        self._handlers = tools.tool_handlers(manager=manager)
+        self._turns = Turns(clock)
+        self._running: dict[asyncio.Task[None], DriverCall] = {}
+
+    async def run(self, holder: Holder | None, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Call one of the 11 tools for `holder`. Raises ToolError; never waits for another holder's lease (ruling 16).
+
+        A cloud assignment that holds its device by a `begin_use` of its own calls this too: each call then adds a pin
+        that outlives a cancelled assignment until the driver has ended.
+        """
+        spec = tools.check_arguments(tool, arguments)
+        if not spec.leased:
+            return await self._status(tool, arguments)
+        device_id = arguments["device_id"]
+        self._manager.get(device_id)
+        if holder is None:
+            error = errors.no_session(
+                "the leased tools need an MCP session (protocol 2025-11-25 or older, header mcp-session-id); "
+                "connect with the initialize handshake; list_devices and device_status work without"
+            )
+            log.error("%s on device %s: %s", tool, device_id, error)
+            raise error
+        self._refuse_quarantined(device_id)
+        if not await self._turns.take(device_id, holder, self._max_call_s):
+            raise self._busy(device_id, holder, own=True)
+        call = DriverCall(holder, tool, arguments)
+        task = asyncio.get_running_loop().create_task(self._carry_out(call))
+        self._running[task] = call
+        task.add_done_callback(self._ended)
+        return await self._answer(call)
+
+    async def aclose(self) -> None:
+        """The host agent stops: cancel what the drivers still do, and wait until they have ended."""
+        running = list(self._running)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        call = self._running.pop(task)
+        if not task.cancelled() and isinstance(failure := task.exception(), Exception):
+            call.error = failure
+        call.settle()
+
+    async def _answer(self, call: DriverCall) -> dict[str, Any]:
+        """Wait as the request. Cancelling it cancels the answer, not the driver call."""
+        return await call.answer
+
+    async def _carry_out(self, call: DriverCall) -> None:
+        """Lease, driver, and back; in this order whatever happens to the request."""
+        try:
+            decision = await self._begin(call.device_id, call.holder)
+            if isinstance(decision, Refused):
+                call.error = self._refusal(call.device_id, call.holder, decision)
+                return
+            try:
+                if not call.answer.cancelled():
+                    await self._perform(call)
+            finally:
+                await self._unpin(call)
+        finally:
+            self._turns.give(call.device_id, call.holder)
+
+    async def _begin(self, device_id: str, holder: Holder) -> Decision:
+        """Take or keep the lease and pin it, in one atomic step; a busy device is refused at once (rulings 2, 16)."""
+        return await self._store.begin_use(device_id, holder)
+
+    async def _unpin(self, call: DriverCall) -> None:
+        """The driver has ended, well (`call.result`) or badly (`call.error`): the TTL runs from here (ruling 1)."""
+        await self._store.end_use(call.device_id, call.holder)
+
+    async def _perform(self, call: DriverCall) -> None:
+        timer = asyncio.ensure_future(self._watch(call))
+        try:
+            call.result = await self._handlers[call.tool](**call.arguments)
+        except Exception as error:
+            log.warning("device %s failed in %s: %s", call.device_id, call.tool, error, exc_info=error)
+            call.error = errors.driver_error(call.device_id, str(error) or type(error).__name__)
+        finally:
+            timer.cancel()
+            self._returned(call)
+
+    async def _watch(self, call: DriverCall) -> None:
+        await self._clock.sleep(self._max_call_s)
+        self._stuck(call)
+
+    def _stuck(self, call: DriverCall) -> None:
+        """The driver call runs too long: answer, and let nobody near the device until it returns (ruling 13)."""
+        log.warning("device %s: %s still runs after %g s; quarantined", call.device_id, call.tool, self._max_call_s)
+        self._manager.quarantine(call.device_id, "driver_stuck")
+        call.error = errors.driver_stuck(call.device_id, self._max_call_s)
+        call.settle()
+
+    def _returned(self, call: DriverCall) -> None:
+        if self._manager.quarantined(call.device_id) is not None:
+            log.warning("device %s: %s returned; out of quarantine", call.device_id, call.tool)
+            self._manager.lift_quarantine(call.device_id)
+
+    def _refuse_quarantined(self, device_id: str) -> None:
+        if self._manager.quarantined(device_id) is not None:
+            raise errors.driver_stuck(device_id, self._max_call_s)
+
+    def _refusal(self, device_id: str, holder: Holder, decision: Refused) -> ToolError:
+        if decision.owner is None:
+            return errors.no_session("this session has ended; initialize a new one and call again")
+        return self._busy(device_id, decision.owner, own=decision.owner == holder)
+
+    def _busy(self, device_id: str, owner: Holder, *, own: bool) -> ToolError:
+        error = errors.device_busy(device_id, owner, own=own)
+        log.debug("%s", error)
+        return error
+
+    async def _status(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """`list_devices` and `device_status`: they look at leases and never take or renew one (ruling 4)."""
+        answer = await self._handlers[tool](**arguments)
+        owners = {view.device_id: view.holder for view in await self._store.snapshot()}
+
+        def row(raw: dict[str, Any]) -> dict[str, Any]:
+            device_id = raw["device_id"]
+            return devices.with_status(raw, owners.get(device_id), self._manager.quarantined(device_id))
+
+        if tool == "list_devices":
+            return {"devices": [row(raw) for raw in answer["devices"]]}
+        return row(answer)

@@ -1,0 +1,87 @@
+"""Parts as real child processes: start, wait for the ready line, stop, kill. Every failure says what the child said.
+
+Source: contract world, "Host agent's surface" (ready line), DESIGN "What machines read" (stop within 5 s, exit 0).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+START_S = 20.0
+STOP_S = 8.0
+POLL_S = 0.01
+
+
+class ChildFailed(Exception):
+    """A part did not start or did not stop as it should; the message carries the end of its standard error."""
+
+
+class Child:
+    """`python -m lasttick serve ARGS`, its standard error in `log`. `ready` is the parsed ready line."""
+
+    def __init__(self, arguments: Sequence[str], log: Path) -> None:
+        self.arguments = list(arguments)
+        self.log = log
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("wb") as errors:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "lasttick", "serve", *self.arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                # Without compiled files every child would compile all it imports again, for seconds.
+                env={name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
+            )
+        self._began = time.perf_counter()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def poll_ready(self) -> dict[str, Any] | None:
+        """The ready line once it is there, else None. Raises ChildFailed when the child ended or took too long."""
+        for line in self.said().splitlines():
+            if line.startswith('{"name"'):
+                return dict(json.loads(line))
+        if self._process.poll() is not None:
+            raise ChildFailed(self._message(f"ended with exit code {self._process.returncode} before it was ready"))
+        if time.perf_counter() - self._began > START_S:
+            self.kill()
+            raise ChildFailed(self._message(f"was not ready after {START_S:g} s"))
+        return None
+
+    def said(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def stop(self) -> int:
+        """SIGTERM; returns the exit code. Raises ChildFailed when it does not end in time or not with 0."""
+        self._process.terminate()
+        try:
+            code = self._process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise ChildFailed(self._message(f"did not stop within {STOP_S:g} s of SIGTERM")) from None
+        if code != 0:
+            raise ChildFailed(self._message(f"stopped with exit code {code} instead of 0"))
+        return code
+
+    def kill(self) -> None:
+        """SIGKILL, and wait until it is gone."""
+        self._process.kill()
+        self._process.wait()
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def _message(self, what: str) -> str:
+        tail = "\n  ".join(self.said().splitlines()[-15:]) or "(nothing)"
+        command = " ".join(["lasttick serve", *self.arguments])
+        return f"`{command}` {what}. Its standard error ended with:\n  {tail}\nNext: run that command by hand."

@@ -1,0 +1,196 @@
+"""A world of real child processes on loopback sockets, in real time with short TTLs.
+
+One rack serves all worlds of a test process, with a fresh log for each; every world has its own host agents and cloud.
+Slack lies on the safe side: `until(t)` means half a tick after t, and a step overslept by more than half a tick makes
+the scenario inconclusive. Source: contract world, "Modes and controls", contract engine, "Process mode".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import json
+import shutil
+import tempfile
+import time
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from lasttick.engine.clock import NS, SystemClock
+from lasttick.engine.trace import Trace
+from lasttick.targets.children import POLL_S, Child
+from lasttick.targets.cloud import CloudHandle
+from lasttick.targets.device import Device
+from lasttick.targets.host import Host, HostOptions, Part, Ready
+from lasttick.targets.outcome import Inconclusive
+from lasttick.targets.told import LogEntry, Told, tell
+from lasttick.targets.world import World
+
+if TYPE_CHECKING:
+    from lasttick.mutants import Mutant
+
+SETTLE_S = 0.15
+
+
+class ProcessWorld(World):
+    """See World."""
+
+    mode = "process"
+    tick_s = 0.25
+    ttl_s = 1.5
+
+    def __init__(self, *, seed: int, trace: Trace, path: Path, mutant: Mutant | None = None) -> None:
+        super().__init__(seed=seed, trace=trace, path=path, mutant=mutant)
+        self._clock = SystemClock()
+        self._start_ns, self._start_wall = self._clock.now_ns(), self._clock.wall()
+        trace.use_clock(lambda: self._clock.now_ns() - self._start_ns, self._clock.wall)
+        self.rack_url = _shared_rack()
+        _http("DELETE", f"{self.rack_url}/v1/devices")
+        self._children: list[Child] = []
+
+    # -- time
+
+    @property
+    def now_s(self) -> float:
+        return (self._clock.now_ns() - self._start_ns) / NS
+
+    async def settle(self) -> None:
+        await asyncio.sleep(SETTLE_S)
+
+    async def until(self, t_s: float) -> None:
+        aim_s = t_s + self.tick_s / 2
+        await asyncio.sleep(max(0.0, aim_s - self.now_s))
+        if self.now_s > t_s + self.tick_s:
+            late_s = self.now_s - aim_s
+            raise Inconclusive(f"overslept by {late_s:.3f} s the instant t={t_s:.3f}; this machine is too busy")
+
+    # -- parts
+
+    def hostagent_part(self, options: HostOptions, again: Host | None = None) -> Part:
+        if again is None:
+            _http("POST", f"{self.rack_url}/v1/devices", {"devices": ",".join(options.devices)})
+        port = (urlsplit(again.url).port or 0) if again else 0
+        return ProcessHost(self, options, port)
+
+    async def cloud(self, **options: Any) -> CloudHandle:
+        if self._cloud is None:
+            heartbeat_s = options.pop("heartbeat_s", self.ttl_s / 2)
+            if options:
+                raise Inconclusive(f"cloud options {sorted(options)} exist in virtual mode only")
+            child, ready = await self.spawn(["cloud", "--port", "0", "--heartbeat", str(heartbeat_s)], "cloud")
+            self._children.append(child)
+            self._cloud = CloudHandle(self, ready["url"])
+        return self._cloud
+
+    def device(self, device_id: str) -> Device:
+        return Device(self, device_id, self.rack_url)
+
+    def transport(self) -> None:
+        return None
+
+    @property
+    def cloud_url(self) -> str | None:
+        return self._cloud.url if self._cloud else None
+
+    async def spawn(self, arguments: list[str], name: str) -> tuple[Child, dict[str, Any]]:
+        """Start `lasttick serve ...` and wait for its ready line."""
+        child = Child(arguments, self.path / f"{name}-{len(self._children)}.log")
+        while (ready := child.poll_ready()) is None:
+            await asyncio.sleep(POLL_S)
+        return child, ready
+
+    async def _close_parts(self) -> None:
+        for child in self._children:
+            if child.running:
+                child.stop()
+
+    # -- history written by other processes
+
+    def write_history(self) -> None:
+        """Merge what the rack and the cloud wrote into the trace, by time."""
+        self.trace.events[:] = self._told().events
+
+    def rack_log(self) -> Sequence[LogEntry]:
+        return self._told().log
+
+    def _told(self) -> Told:
+        """Everything that has happened up to now, told in order of time."""
+        rack = _http("GET", f"{self.rack_url}/v1/log")["log"]
+        cloud = _http("GET", f"{self._cloud.url}/v1/log")["log"] if self._cloud else []
+        return tell(self.trace, rack, cloud, self._start_ns, self._start_wall)
+
+
+class ProcessHost:
+    """A host agent as `lasttick serve hostagent`."""
+
+    def __init__(self, world: ProcessWorld, options: HostOptions, port: int) -> None:
+        self._world = world
+        self._options = options
+        self._port = port
+        self._child: Child | None = None
+
+    async def start(self) -> Ready:
+        options, world = self._options, self._world
+        arguments = ["hostagent", "--port", str(self._port), "--identity-dir", str(options.identity_dir)]
+        arguments += ["--devices", world.rack_url, "--only", ",".join(_device_ids(options))]
+        arguments += ["--ttl", str(options.ttl_s), "--heartbeat", str(options.heartbeat_s)]
+        arguments += ["--max-call", str(options.max_call_s), "--session-idle", str(options.session_idle_s)]
+        if world.cloud_url:
+            arguments += ["--cloud", world.cloud_url]
+        if options.sse:
+            arguments += ["--sse"]
+        if options.extra:
+            raise Inconclusive(f"host options {sorted(options.extra)} exist in virtual mode only")
+        if world.mutant is not None:
+            arguments += ["--mutant", world.mutant.id]
+        self._child, ready = await world.spawn(arguments, options.name)
+        return Ready(ready["url"], ready["console"])
+
+    async def stop(self) -> None:
+        assert self._child is not None
+        await asyncio.to_thread(self._child.stop)
+
+    async def kill(self) -> None:
+        assert self._child is not None
+        self._child.kill()
+
+    @property
+    def pid(self) -> int:
+        assert self._child is not None
+        return self._child.pid
+
+
+def _device_ids(options: HostOptions) -> list[str]:
+    return [spec.partition("=")[0] for spec in options.devices]
+
+
+_rack: list[Child] = []
+
+
+def _shared_rack() -> str:
+    """The rack of this test process, started at the first world. Its log outlives every host agent."""
+    if not _rack:
+        folder = Path(tempfile.mkdtemp(prefix="lasttick-rack-"))
+        child = Child(["devices", "--port", "0"], folder / "rack.log")
+        _rack.append(child)
+
+        def end() -> None:
+            if child.running:
+                child.kill()
+            shutil.rmtree(folder, ignore_errors=True)
+
+        atexit.register(end)
+    while (ready := _rack[0].poll_ready()) is None:
+        time.sleep(POLL_S)
+    return str(ready["url"])
+
+
+def _http(method: str, url: str, body: Any = None) -> dict[str, Any]:
+    """A short request to a part on loopback, from synchronous code."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"content-type": "application/json"}, method=method)
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return dict(json.loads(answer.read() or b"{}"))

@@ -1,0 +1,148 @@
+"""One run of one scenario: its examples, each in a fresh world, and the history of all of them.
+
+The plugin calls `ScenarioRun.example` once for a plain scenario and once per Hypothesis example. Shrinking is not
+traced: after the first failing example only the last one (the shrunk one, which Hypothesis replays) is kept.
+Source: contract world, "Verdicts", "Trace event".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lasttick.checks import exclusive, own_turn, seen
+from lasttick.engine.chance import derive
+from lasttick.engine.loop import BOUND_S, VirtualLoop, run_virtual
+from lasttick.engine.patches import deterministic
+from lasttick.engine.trace import Event, Trace
+from lasttick.targets.outcome import CheckFailed, Inconclusive
+
+if TYPE_CHECKING:
+    from lasttick.checks import Verdict
+    from lasttick.mutants import Mutant
+    from lasttick.targets.world import World
+
+Scenario = Callable[..., Coroutine[Any, Any, None]]
+
+
+class ScenarioRun:
+    """`function` is the async test. `kept` holds the events of every traced example, in order."""
+
+    def __init__(
+        self, function: Scenario, *, scenario_id: str, seed: int, mode: str, mutant: Mutant | None = None
+    ) -> None:
+        self.function = function
+        self.scenario_id = scenario_id
+        self.seed = seed
+        self.mode = mode
+        self.mutant = mutant
+        self.virtual_s = 0.0
+        self.examples = 0
+        self.failed = 0
+        self.arguments: dict[str, Any] | None = None
+        self.sights: dict[str, None] = {}
+        self._kept: list[list[Event]] = []
+        self._shrunk: list[Event] | None = None
+        self._checks: dict[str, Verdict] = {}
+
+    def example(self, **arguments: Any) -> None:
+        """Play the scenario once. Raises what it raises, CheckFailed for a broken invariant, Inconclusive."""
+        trace = Trace()
+        shown = {name: repr(value) for name, value in arguments.items()}
+        trace.emit("harness", "example", None, number=self.examples + 1, arguments=shown)
+        seed = derive(self.seed, self.scenario_id, *(f"{name}={text}" for name, text in sorted(shown.items())))
+        self.examples += 1
+        try:
+            with tempfile.TemporaryDirectory(prefix="lasttick-", dir=_scratch()) as folder:
+                self._play(seed, trace, Path(folder), arguments)
+            self._judge(trace.events)
+        except BaseException:
+            if not self.failed:
+                self._kept.append(trace.events)
+            else:
+                self._shrunk = trace.events
+            self.failed += 1
+            self.arguments = shown
+            raise
+        if not self.failed:
+            self._kept.append(trace.events)
+            self.sights.update(dict.fromkeys(seen(trace.events)))
+
+    @property
+    def events(self) -> list[Event]:
+        """All kept examples, numbered as one trace."""
+        examples = self._kept if self._shrunk is None else [*self._kept, self._shrunk]
+        return [replace(event, seq=seq) for seq, event in enumerate(event for kept in examples for event in kept)]
+
+    @property
+    def checks(self) -> list[Verdict]:
+        """The worst verdict of each standing check over all examples."""
+        return list(self._checks.values())
+
+    def _play(self, seed: int, trace: Trace, folder: Path, arguments: dict[str, Any]) -> None:
+        with ExitStack() as stack:
+            if self.mutant is not None:
+                stack.enter_context(self.mutant.applied())
+            if self.mode == "virtual":
+                self._play_virtual(seed, trace, folder, arguments)
+            else:
+                self._play_process(seed, trace, folder, arguments)
+
+    def _play_virtual(self, seed: int, trace: Trace, folder: Path, arguments: dict[str, Any]) -> None:
+        from lasttick.targets.virtual import VirtualWorld
+
+        async def main(loop: VirtualLoop) -> None:
+            world = VirtualWorld(loop, seed=seed, trace=trace, path=folder, mutant=self.mutant)
+            with deterministic(world.chance, world.clock):
+                await self._play_in(world, arguments)
+
+        run_virtual(main, bound_s=BOUND_S)
+
+    def _play_process(self, seed: int, trace: Trace, folder: Path, arguments: dict[str, Any]) -> None:
+        from lasttick.targets.process import ProcessWorld
+
+        async def main() -> None:
+            world = ProcessWorld(seed=seed, trace=trace, path=folder, mutant=self.mutant)
+            try:
+                await self._play_in(world, arguments)
+            finally:
+                world.write_history()
+
+        asyncio.run(main())
+
+    async def _play_in(self, world: World, arguments: dict[str, Any]) -> None:
+        try:
+            await self.function(world=world, **arguments)
+        except BaseException:
+            await world.abandon()
+            raise
+        else:
+            await world.close()
+        finally:
+            self.virtual_s += world.now_s
+            self.sights.update(world.sights)
+
+    def _judge(self, events: list[Event]) -> None:
+        for verdict in (exclusive(events), own_turn(events)):
+            before = self._checks.get(verdict.id)
+            if before is None or _RANK[verdict.verdict] > _RANK[before.verdict]:
+                self._checks[verdict.id] = verdict
+            if verdict.verdict == "fail":
+                raise CheckFailed(verdict.id, verdict.reason, verdict.t_s)
+            if verdict.verdict == "inconclusive":
+                raise Inconclusive(f"{verdict.id}: {verdict.reason}")
+
+
+def _scratch() -> str | None:
+    """Identity files are synced to disk as they must be; where there is a disk of memory, that costs nothing."""
+    memory = Path("/dev/shm")
+    return str(memory) if memory.is_dir() and os.access(memory, os.W_OK) else None
+
+
+_RANK = {"not_applicable": 0, "pass": 1, "inconclusive": 2, "fail": 3}

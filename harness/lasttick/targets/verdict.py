@@ -1,0 +1,71 @@
+"""What verdict does a run deserve? A scenario's result from its examples, its checks and how it ended.
+
+Source: contract world, "Verdicts"; DESIGN "Words" (verdict).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lasttick.checks import Verdict, VerdictWord
+from lasttick.engine.trace import trace_sha256
+from lasttick.evidence import Examples, Falsified, ScenarioResult, trace_path
+from lasttick.requirements import load_catalogue
+from lasttick.targets.outcome import CheckFailed, Inconclusive
+from lasttick.targets.run import ScenarioRun
+
+
+def judge(
+    scenario_id: str,
+    claims: Sequence[str],
+    run: ScenarioRun | None,
+    error: BaseException | None,
+    *,
+    skipped: str | None,
+    is_property: bool,
+    duration_s: float,
+) -> ScenarioResult:
+    """The result of one scenario. `error` is what ended it, `skipped` why it was not played at all.
+
+    A check's id is the id it judges; a bare assertion counts against every id claimed.
+    """
+    verdict, reason, t_s = _verdict(error, skipped)
+    checks = {check.id: check for check in (run.checks if run else [])}
+    for claim in claims:
+        if claim not in checks or _blames(error, claim):
+            checks[claim] = Verdict(claim, verdict, reason, t_s)
+    return ScenarioResult(
+        id=scenario_id,
+        requirements=tuple(claim for claim in claims if "/" not in claim),
+        laws=load_catalogue().laws_of(claims),
+        verdict=verdict,
+        reason=reason,
+        duration_s=duration_s,
+        virtual_s=run.virtual_s if run else 0.0,
+        trace_sha256=trace_sha256(run.events) if run else None,
+        checks=tuple(checks.values()),
+        examples=Examples(run.examples, run.failed) if run and is_property else None,
+        falsified=Falsified(run.arguments or {}, f"lasttick run {scenario_id} --seed {run.seed}")
+        if run and run.failed and is_property
+        else None,
+        trace=str(trace_path(scenario_id)) if run else None,
+    )
+
+
+def _verdict(error: BaseException | None, skipped: str | None) -> tuple[VerdictWord, str, float | None]:
+    if skipped is not None:
+        return "not_applicable", skipped, None
+    if error is None:
+        return "pass", "", None
+    if isinstance(error, Inconclusive):
+        return "inconclusive", str(error), None
+    return "fail", _first_line(error), error.t_s if isinstance(error, CheckFailed) else None
+
+
+def _blames(error: BaseException | None, claim: str) -> bool:
+    return error is not None and not (isinstance(error, CheckFailed) and error.check != claim)
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip().splitlines()
+    return text[0] if text else type(error).__name__

@@ -1,0 +1,245 @@
+"""A world in one process: in-memory transports that carry the real bytes, virtual time, seeded chance.
+
+Source: DESIGN "The flow", contract world, "Modes and controls".
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from lasttick.engine.clock import VirtualClock
+from lasttick.engine.loop import VirtualLoop
+from lasttick.engine.network import Delay, Network, Site
+from lasttick.engine.trace import Trace
+from lasttick.ports import LeaseStore
+from lasttick.reference.hostagent.agent import HostAgent
+from lasttick.reference.hostagent.busy_tracker import McpBusyTracker
+from lasttick.reference.hostagent.config import HostAgentConfig
+from lasttick.reference.hostagent.memory_store import MemoryLeaseStore
+from lasttick.reference.hostagent.rack_client import RackClient
+from lasttick.targets.callers import Callers
+from lasttick.targets.cloud import CloudHandle
+from lasttick.targets.device import Device
+from lasttick.targets.host import Host, HostOptions, Part, Ready
+from lasttick.targets.told import LogEntry, emit_cloud, emit_driver
+from lasttick.targets.transports import memory_transport
+from lasttick.targets.world import World
+from lasttick_fakes.cloud import Cloud, asgi
+from lasttick_fakes.devices import LogEntry as RackEntry
+from lasttick_fakes.devices import Rack, parse_devices, rack_app
+
+if TYPE_CHECKING:
+    from lasttick.mutants import Mutant
+
+RACK = "127.0.0.1:7001"
+CLOUD = "127.0.0.1:7002"
+FIRST_HOST_PORT = 8765
+
+
+@dataclass(slots=True)
+class VirtualTrouble:
+    """Faults of the run: the wall clock (`wall.step`, `wall.drift`, `wall.pause`), suspended time, message delay."""
+
+    wall: VirtualClock
+    _network: Network
+    _delay: Delay
+    _trace: Trace
+
+    def delay(self, low_s: float, high_s: float) -> None:
+        """From now on each request and each answer takes a draw from [low_s, high_s]."""
+        self._trace.emit("harness", "trouble", None, what="delay", low_s=low_s, high_s=high_s)
+        self._delay.low_s, self._delay.high_s = low_s, high_s
+        self._network.delay = self._delay
+
+    def step(self, seconds: float) -> None:
+        """The wall clock jumps."""
+        self._trace.emit("harness", "trouble", None, what="wall-step", seconds=seconds)
+        self.wall.step(seconds)
+
+    def suspend(self, seconds: float) -> None:
+        """The machine slept: wall time went on, monotonic time did not (ruling HA-3)."""
+        self._trace.emit("harness", "trouble", None, what="suspend", seconds=seconds)
+        self.wall.step(seconds)
+
+
+class VirtualWorld(World):
+    """See World. `loop` drives all time; `network` joins the parts; `rack` and `clock` are the fakes' own objects."""
+
+    mode = "virtual"
+    tick_s = 0.001
+    ttl_s = 60.0
+
+    def __init__(self, loop: VirtualLoop, *, seed: int, trace: Trace, path: Path, mutant: Mutant | None = None) -> None:
+        super().__init__(seed=seed, trace=trace, path=path, mutant=mutant)
+        self.loop = loop
+        self.clock = VirtualClock(loop)
+        trace.use_clock(self.clock.now_ns, self.clock.wall)
+        self.callers = Callers()
+        trace.listeners.append(self.callers.see)
+        self.network = Network()
+        self.trouble = VirtualTrouble(self.clock, self.network, Delay(self.random("trouble")), trace)
+        self._log: list[LogEntry] = []
+        self.rack = Rack(self.clock, on_log=self._driver_wrote)
+        self.network.serve(RACK, rack_app(self.rack))
+        self._transport = memory_transport(self.network)
+
+    # -- time
+
+    @property
+    def now_s(self) -> float:
+        return self.loop.time()
+
+    async def settle(self) -> None:
+        await self.loop.settle()
+
+    async def until(self, t_s: float) -> None:
+        await self.loop.until(t_s)
+
+    # -- parts
+
+    def hostagent_part(self, options: HostOptions, again: Host | None = None) -> Part:
+        known = {device.info.device_id for device in self.rack.devices}
+        self.rack.add(spec for spec in parse_devices(",".join(options.devices)) if spec.device_id not in known)
+        port = httpx.URL(again.url).port if again else FIRST_HOST_PORT + len(self._hosts)
+        return VirtualHost(self, options, f"127.0.0.1:{port}")
+
+    async def cloud(self, **options: Any) -> CloudHandle:
+        if self._cloud is None:
+            options.setdefault("heartbeat_s", self.ttl_s / 2)
+            fake = Cloud(self.clock, on_event=self._cloud_saw, **options)
+            self.network.serve(CLOUD, asgi(fake))
+            self._cloud = VirtualCloud(self, f"http://{CLOUD}", fake)
+        return self._cloud
+
+    def device(self, device_id: str) -> Device:
+        return Device(self, device_id, f"http://{RACK}")
+
+    def lease_store(self, ttl_s: float | None = None) -> LeaseStore:
+        return MemoryLeaseStore(self.clock, ttl_s or self.ttl_s)
+
+    def busy_tracker(self, ttl_s: float | None = None) -> McpBusyTracker:
+        return McpBusyTracker(clock=self.clock, ttl_seconds=ttl_s or self.ttl_s)
+
+    def transport(self) -> httpx.AsyncBaseTransport:
+        return self._transport
+
+    def rack_log(self) -> Sequence[LogEntry]:
+        return self._log
+
+    async def _close_parts(self) -> None:
+        self.rack.close()
+        if self._cloud is not None:
+            await self._cloud.fake.close()
+
+    def _driver_wrote(self, entry: RackEntry) -> None:
+        caller = self.callers.of(entry.device_id, entry.tool, entry.arguments) if entry.kind == "start" else None
+        self._log.append(emit_driver(self.trace, entry.as_json(), t_ns=entry.t_ns, caller=caller))
+
+    def _cloud_saw(self, kind: str, data: dict[str, Any]) -> None:
+        emit_cloud(self.trace, kind, data, t_ns=self.clock.now_ns())
+
+
+class VirtualCloud(CloudHandle):
+    """Waits on the fake itself instead of asking again and again."""
+
+    async def finished(self, task_id: str) -> dict[str, Any]:
+        await self.fake.task_done(task_id)
+        return await self.task(task_id)
+
+
+class VirtualHost:
+    """A reference host agent inside the world: its own task, its own address, files in its identity folder."""
+
+    def __init__(self, world: VirtualWorld, options: HostOptions, origin: str) -> None:
+        self._world = world
+        self._options = options
+        self._origin = origin
+        self._site: Site | None = None
+        self._main: asyncio.Task[None] | None = None
+        self._stop = asyncio.Event()
+        # Its way out has a switch of its own: a killed host reaches nobody any more.
+        self._outside = _Cable(world.transport())
+
+    async def start(self) -> Ready:
+        options, world = self._options, self._world
+        host, _, port = self._origin.rpartition(":")
+        config = HostAgentConfig(
+            identity_dir=options.identity_dir,
+            host=host,
+            port=int(port),
+            ttl_s=options.ttl_s,
+            heartbeat_s=options.heartbeat_s,
+            max_call_s=options.max_call_s,
+            session_idle_s=options.session_idle_s,
+            json_response=not options.sse,
+            cloud_url=world._cloud.url if world._cloud else None,
+            **options.extra,
+        )
+        agent = HostAgent(
+            config,
+            drivers=RackClient(f"http://{RACK}", transport=self._outside, only=_device_ids(options)),
+            clock=world.clock,
+            entropy=world.chance,
+            cloud_transport=self._outside,
+        )
+        up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._agent = agent
+        self._main = asyncio.create_task(self._run(agent, up), name=options.name)
+        await up
+        self._site = world.network.serve(self._origin, agent.app)
+        return Ready(f"http://{self._origin}/mcp", f"http://{self._origin}")
+
+    async def stop(self) -> None:
+        assert self._main is not None
+        assert self._site is not None
+        self._site.up = False
+        self._stop.set()
+        await self._main
+        self._site.cut()
+
+    async def kill(self) -> None:
+        assert self._main is not None
+        assert self._site is not None
+        self._outside.cut()
+        self._site.cut()
+        # A killed process takes no time to die. What is left of this one may take some, but it reaches nobody.
+        self._agent.instance_lock.lose()
+        self._main.cancel()
+        await self._world.settle()
+
+    async def _run(self, agent: HostAgent, up: asyncio.Future[None]) -> None:
+        try:
+            async with agent.running():
+                if not up.done():
+                    up.set_result(None)
+                await self._stop.wait()
+        except Exception as error:
+            if up.done():
+                raise
+            up.set_exception(error)
+
+
+class _Cable(httpx.AsyncBaseTransport):
+    """A transport that can be pulled out: open requests stay unanswered, new ones are refused."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self._inner = inner
+        self._plugged = True
+
+    def cut(self) -> None:
+        self._plugged = False
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if not self._plugged:
+            raise httpx.ConnectError("this host was killed", request=request)
+        return await self._inner.handle_async_request(request)
+
+
+def _device_ids(options: HostOptions) -> list[str]:
+    return [spec.device_id for spec in parse_devices(",".join(options.devices))]

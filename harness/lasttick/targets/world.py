@@ -1,0 +1,223 @@
+"""The World: everything a scenario may touch, the same in every mode. `virtual` and `process` say how it is made.
+
+Source: contract world, "Scenario and world".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Coroutine, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from lasttick.engine.chance import Chance
+from lasttick.engine.trace import Trace
+from lasttick.targets.host import Host, HostOptions, Part
+from lasttick.targets.outcome import Inconclusive
+from lasttick.targets.told import LogEntry
+
+if TYPE_CHECKING:
+    import httpx
+
+    from lasttick.mutants import Mutant
+    from lasttick.ports import LeaseStore
+    from lasttick.reference.hostagent.busy_tracker import McpBusyTracker
+    from lasttick.targets.cloud import CloudHandle
+    from lasttick.targets.device import Device
+
+T = TypeVar("T")
+
+
+class World(ABC):
+    """One example of one scenario: its time, its chance, its parts and its history.
+
+    `seed` is this example's; `tick_s` is the smallest step that counts (1 ms virtual, 0.25 s process); `path` is a
+    scratch folder; `trouble` injects faults of the run.
+    """
+
+    mode: ClassVar[str]
+    tick_s: ClassVar[float]
+    ttl_s: ClassVar[float]
+    """The TTL that a host of this mode gets by default."""
+
+    def __init__(self, *, seed: int, trace: Trace, path: Path, mutant: Mutant | None = None) -> None:
+        self.seed = seed
+        self.trace = trace
+        self.path = path
+        self.mutant = mutant
+        self.chance = Chance(seed)
+        self.sights: dict[str, None] = {}
+        self._tasks: dict[asyncio.Task[Any], None] = {}
+        self._hosts: list[Host] = []
+        self._cloud: CloudHandle | None = None
+        self._sessions = 0
+        self._refs: dict[str, int] = {}
+        self._clients = 0
+        self._client: httpx.AsyncClient | None = None
+
+    # -- time
+
+    @property
+    @abstractmethod
+    def now_s(self) -> float:
+        """Seconds since the example began."""
+
+    @abstractmethod
+    async def settle(self) -> None:
+        """Wait until nothing can happen without time moving (process mode: a short while without change)."""
+
+    @abstractmethod
+    async def until(self, t_s: float) -> None:
+        """Wait for an instant of `now_s`. Raises Inconclusive when real time overslept it by more than a tick."""
+
+    async def advance(self, seconds: float) -> None:
+        """Settle, move on by `seconds`, settle."""
+        await self.settle()
+        await self.until(self.now_s + seconds)
+
+    # -- chance
+
+    def random(self, stream: str) -> random.Random:
+        """A named random stream of this example's seed."""
+        return self.chance.stream(stream)
+
+    # -- parts
+
+    async def hostagent(self, *, devices: Sequence[str] = ("phone-1",), **options: Any) -> Host:
+        """Start a host agent that drives `devices` (specs). Options: the fields of `lasttick.targets.host.HostOptions`.
+
+        Without options: TTL as is usual in this mode, heartbeat half of it, calls at most five of it.
+        """
+        ttl_s = options.pop("ttl_s", self.ttl_s)
+        number = len(self._hosts) + 1
+        named = HostOptions(
+            devices=tuple(devices),
+            ttl_s=ttl_s,
+            heartbeat_s=options.pop("heartbeat_s", ttl_s / 2),
+            max_call_s=options.pop("max_call_s", ttl_s * 5),
+            identity_dir=options.pop("identity_dir", self.path / f"host-{number}"),
+            name=options.pop("name", "hostagent" if number == 1 else f"hostagent-{number}"),
+            **options,
+        )
+        part = self.hostagent_part(named)
+        host = Host(self, named, part, await part.start())
+        self._hosts.append(host)
+        self.part_started(host)
+        return host
+
+    @abstractmethod
+    def hostagent_part(self, options: HostOptions, again: Host | None = None) -> Part:
+        """One run of a host agent, not yet started; `again`: at the address of that earlier run."""
+
+    def part_started(self, host: Host) -> None:
+        """Write that a host is up, and from now on hide its token."""
+        options = host.options
+        self.trace.redact.learn(host.token, "[token]")
+        self.trace.emit(options.name, "part.start", ttl_s=options.ttl_s, devices=list(options.devices))
+
+    @abstractmethod
+    async def cloud(self, **options: Any) -> CloudHandle:
+        """The cloud control plane of this world (one; started at the first call). Hosts started later report to it."""
+
+    @abstractmethod
+    def device(self, device_id: str) -> Device:
+        """A device of this world's rack, by its id."""
+
+    @abstractmethod
+    def transport(self) -> httpx.AsyncBaseTransport | None:
+        """How HTTP clients of this world reach its parts."""
+
+    @abstractmethod
+    def rack_log(self) -> Sequence[LogEntry]:
+        """What all devices wrote so far, in order."""
+
+    def lease_store(self, ttl_s: float | None = None) -> LeaseStore:
+        """The reference's lease store on this world's clock, without a host around it (memory rung)."""
+        raise Inconclusive(f"a lease store of its own exists in virtual mode only, not in {self.mode} mode")
+
+    def busy_tracker(self, ttl_s: float | None = None) -> McpBusyTracker:
+        """The reference's `McpBusyTracker` on this world's clock (memory rung)."""
+        raise Inconclusive(f"a busy tracker of its own exists in virtual mode only, not in {self.mode} mode")
+
+    async def post(self, url: str, body: Any) -> dict[str, Any]:
+        """POST JSON to a part of this world and return its JSON. Raises AssertionError for an error status."""
+        answer = await self._http().post(url, json=body)
+        assert answer.is_success, f"POST {url} gave HTTP {answer.status_code}: {answer.text[:200]}"
+        return dict(answer.json())
+
+    async def get(self, url: str) -> dict[str, Any]:
+        """GET JSON from a part of this world."""
+        answer = await self._http().get(url)
+        assert answer.is_success, f"GET {url} gave HTTP {answer.status_code}: {answer.text[:200]}"
+        return dict(answer.json())
+
+    def _http(self) -> httpx.AsyncClient:
+        if self._client is None:
+            import httpx
+
+            self._client = httpx.AsyncClient(transport=self.transport(), trust_env=False, verify=False)
+        return self._client
+
+    # -- tasks, sights, names
+
+    def start(self, coro: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Run beside the scenario. An exception nobody awaited fails the scenario at its end."""
+        task = asyncio.get_running_loop().create_task(coro)
+        self._tasks[task] = None
+        return task
+
+    def saw(self, what: str) -> None:
+        """Note that this example showed `what` (see `sees` of the mark)."""
+        self.sights[what] = None
+
+    def inconclusive(self, reason: str) -> None:
+        """End the scenario without a verdict. Raises Inconclusive."""
+        raise Inconclusive(reason)
+
+    def next_ref(self, letter: str) -> str:
+        self._refs[letter] = self._refs.get(letter, 0) + 1
+        return f"{letter}{self._refs[letter]}"
+
+    def next_client_index(self) -> int:
+        self._clients += 1
+        return self._clients
+
+    def alias_session(self, session_id: str) -> str:
+        """The name under which a session id is written in the trace; the id itself never is."""
+        self._sessions += 1
+        alias = self.trace.redact.learn(session_id, f"session-{self._sessions}")
+        self.trace.redact.learn(session_id[:8], alias)
+        return alias
+
+    # -- the end
+
+    async def close(self) -> None:
+        """Stop every part, cancel what runs. Raises the first error of a started task that nobody awaited."""
+        await self.settle()
+        failed = [task for task in self._tasks if task.done() and not task.cancelled() and _unseen(task)]
+        await self.abandon()
+        for task in failed:
+            error = task.exception()
+            assert error is not None
+            raise error
+
+    async def abandon(self) -> None:
+        """Stop every part and cancel what runs, whatever became of it: the scenario has failed already."""
+        for host in self._hosts:
+            await host.shut()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._client is not None:
+            await self._client.aclose()
+        await self._close_parts()
+
+    @abstractmethod
+    async def _close_parts(self) -> None: ...
+
+
+def _unseen(task: asyncio.Task[Any]) -> bool:
+    """asyncio keeps this flag true until somebody retrieves the exception."""
+    return bool(getattr(task, "_log_traceback", False))

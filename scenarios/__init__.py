@@ -1,0 +1,1 @@
+"""lasttick scenarios: `pytest scenarios/` replays them in virtual time."""
