@@ -97,12 +97,21 @@ def run(
     seed: Annotated[int, typer.Option(help="Same seed, same trace.")] = 1,
     mode: Annotated[str, typer.Option(metavar="virtual|process", help="How real the world is.")] = "virtual",
     workers: Annotated[str | None, typer.Option("-n", metavar="N", help="Processes to share the work.")] = None,
+    target: Annotated[str | None, typer.Option(metavar="SYSTEM=WHAT", help="Such as hostagent=mutant:ID.")] = None,
     json: Json = False,
 ) -> int:
     """Run scenarios; verdicts, traces and JUnit go to reports/."""
     from lasttick.cli.run import run_scenarios
 
-    return run_scenarios(pattern, seed=seed, mode=mode, workers=workers, as_json=json)
+    return run_scenarios(pattern, seed=seed, mode=mode, workers=workers, target=target, as_json=json)
+
+
+@app.command()
+def demo() -> int:
+    """A story that goes wrong on a broken server and right on a fixed one."""
+    from lasttick.cli.demo import demo
+
+    return demo()
 
 
 @app.command()

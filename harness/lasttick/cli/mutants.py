@@ -1,6 +1,6 @@
 """`lasttick mutants list|run`: the suite, tested. Which wrong version turns which scenario red?
 
-The matrix goes to standard output, progress to standard error. Source: DESIGN "What machines read" (`mutants run --json`).
+The matrix goes to standard output, progress to standard error. Source: DESIGN "What machines read".
 """
 
 from __future__ import annotations

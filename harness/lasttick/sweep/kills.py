@@ -62,7 +62,7 @@ def unproven_claims(fates: Iterable[Fate], claims: Mapping[str, Sequence[str]]) 
 
 
 def findings(fates: Sequence[Fate], required: Iterable[str]) -> list[str]:
-    """Why this suite is not proven, a sentence each; empty when every mutant is killed and every requirement has one."""
+    """Why the suite is not proven, a sentence each; empty when all mutants are killed and each requirement has one."""
     said = [f"{one.id} survived: no scenario of {one.requirement} turned red" for one in fates if not one.killed]
     said += [
         f"{one.id} is too blunt: {len(one.killed_by) + len(one.also_red)} are red" for one in fates if one.too_blunt
