@@ -26,3 +26,11 @@ async def takes_over_exactly(world: World, client: Client, device_id: str, t_s: 
     expect_busy(await client.tap(device_id), f"{client.name}, one tick before {device_id} is free (t={t_s:.3f})")
     await world.until(t_s)
     expect_served(await client.tap(device_id), f"{client.name}, at the instant {device_id} is free (t={t_s:.3f})")
+
+
+async def takes_over(world: World, client: Client, device_id: str, t_s: float) -> None:
+    """Refused a sixth of a TTL before `t_s`, served that much after: for scenarios whose topic is not the tick."""
+    await world.until(t_s - world.ttl_s / 6)
+    expect_busy(await client.tap(device_id), f"{client.name}, shortly before {device_id} is free (t={t_s:.3f})")
+    await world.until(t_s + world.ttl_s / 6)
+    expect_served(await client.tap(device_id), f"{client.name}, shortly after {device_id} is free (t={t_s:.3f})")

