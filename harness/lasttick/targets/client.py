@@ -17,6 +17,8 @@ class InFlight:
     """A call that was sent and not yet answered. Await it for the Answer; `drop()` cuts its connection."""
 
     def __init__(self, task: asyncio.Task[Answer], request_id: int, ref: str) -> None:
+        # A call whose answer the scenario does not want may be lost; the trace says so.
+        task.add_done_callback(_seen)
         self.task = task
         self.request_id = request_id
         self.ref = ref
@@ -137,6 +139,14 @@ class Client:
         if self.raw.session_id is not None and answer.http_status == 404:
             emit(self.name, "session.end", session=self._alias, lost=True)
         return answer
+
+
+def _seen(task: asyncio.Task[Answer]) -> None:
+    from lasttick_fakes.client import LostTransport
+
+    # Looked at without being retrieved: any other error must go on failing the scenario unless somebody awaits it.
+    if isinstance(getattr(task, "_exception", None), LostTransport):
+        task.exception()
 
 
 def answer_of(reply: Reply) -> Answer:
