@@ -11,10 +11,9 @@ from .handover import expect_busy, expect_served, takes_over, takes_over_exactly
 
 
 @scenario("HA-06", sees=("refusal-during-call", "hand-over-at-tick"))
-@settings(max_examples=10)
-@given(sixtieths=st.integers(1, 180))
+@settings(max_examples=8)
+@given(sixtieths=st.sampled_from([1, 59, 60, 61, 120, 180]))
 @example(sixtieths=90)
-@example(sixtieths=60)
 async def test_a_call_longer_than_the_ttl_pins_its_phone(world: World, sixtieths: int) -> None:
     """Alice's tap takes up to three TTLs; Bob asks when it has just begun, at each TTL, and when it ends.
 
@@ -53,17 +52,17 @@ async def test_two_calls_of_one_session_take_turns(world: World, order: tuple[fl
     calls = []
     for tool, ttls in zip(tools, order, strict=True):
         await phone.slow(tool, ttls * host.ttl_s)
-    begun_s = world.now_s
     calls.append(alice.begin_tap("phone-1"))
     calls.append(alice.begin("launch_app", device_id="phone-1", app="Notes"))
     await world.settle()
     assert phone.running == 1, f"{phone.running} calls of one session run at once on one phone"
-    await world.until(begun_s + order[0] * host.ttl_s + world.tick_s)
-    assert [entry.kind for entry in phone.log] == ["start", "end", "start"], "the second call starts when the first ends"
-    expect_busy(await bob.tap("phone-1"), "bob just after the first call")
+    await world.until(phone.log[0].t_s + order[0] * host.ttl_s)
+    expect_busy(await bob.tap("phone-1"), "bob when the first call has ended")
     for call, tool in zip(calls, tools, strict=True):
         answer = await call
         assert answer.ok or answer.reason == "driver_error", f"{tool} must reach the phone, got {answer.error}"
+    kinds = [entry.kind for entry in phone.log]
+    assert kinds == ["start", "end", "start", "end"], f"the calls must follow each other on the phone: {kinds}"
     ends = [entry.t_s for entry in phone.log if entry.kind == "end"]
     took_s = ends[-1] - phone.log[0].t_s
     slack_s = world.tick_s
