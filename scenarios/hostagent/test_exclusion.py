@@ -124,7 +124,7 @@ async def test_interleaved_requests_never_share_a_phone(world: World, delay: flo
     await phone.slow("tap", host.ttl_s / 10)
     await world.advance(1.0)
     chance = world.random(f"interleaving-{run}")
-    world.loop.shuffle = chance
+    world.trouble.shuffle()
     world.trouble.delay(0.0, delay)
     for round_ in range(2):
         before = phone.calls
@@ -193,7 +193,9 @@ async def test_at_the_last_tick_exactly_one_wins(world: World, order: tuple[str,
     for name, answer in (await ask(3, one_by_one=True)).items():
         first = name == order[0]
         if not isinstance(answer, Answer):
-            assert answer == ("succeeded" if first else "failed"), f"the cloud, asking as number {order.index(name) + 1}"
+            assert answer == ("succeeded" if first else "failed"), (
+                f"the cloud, asking as number {order.index(name) + 1}"
+            )
         elif first:
             expect_served(answer, f"{name}, first at the TTL")
         else:

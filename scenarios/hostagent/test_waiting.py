@@ -145,7 +145,7 @@ async def test_a_time_out_of_zero_tries_once(world: World) -> None:
 @scenario("HA-14", rung="memory")
 @pytest.mark.parametrize("timeout", [-1.0, -1e-9, math.nan, -math.inf])
 async def test_a_time_out_that_makes_no_sense_is_refused(world: World, timeout: float) -> None:
-    """A negative time-out or NaN is an error that names the value, for a free phone and for a held one; nothing changes."""
+    """A negative time-out or NaN is an error that names the value, for a free phone and a held one; nothing changes."""
     tracker = world.busy_tracker()
     for device_id in ("phone-1", "phone-2"):
         with pytest.raises(ValueError, match="timeout") as refused:

@@ -1,7 +1,7 @@
 """Wrong host agents: who holds a device, until when, and what ends it. Mostly the naive readings of the seed.
 
-Each wrong version stands beside a comment-free name that says what it does; the right one is looked up at call time by
-the lease table, the calls or the executor. Records of the lease table are changed here by hand, as a wrong table would.
+Each wrong version has a name that says what it does. What a wrong lease table would do to its records is done here by
+hand, since the mutants replace one attribute each and the table keeps its records to itself.
 """
 
 from __future__ import annotations
@@ -109,19 +109,19 @@ def wall_age(clock: Clock) -> Callable[[], int]:
 
 
 def unpin_success_only(right: Callable[..., Any]) -> Callable[..., Any]:
-    async def _unpin(self: LeasedCalls, call: DriverCall, holder: Holder) -> None:
+    async def _unpin(self: LeasedCalls, call: DriverCall) -> None:
         if call.error is None:
-            await right(self, call, holder)
+            await right(self, call)
 
     return _unpin
 
 
 def renew_success_only(right: Callable[..., Any]) -> Callable[..., Any]:
-    async def _unpin(self: LeasedCalls, call: DriverCall, holder: Holder) -> None:
+    async def _unpin(self: LeasedCalls, call: DriverCall) -> None:
         assert isinstance(self._store, MemoryLeaseStore)
         record = self._store.table._leases[call.device_id]
         began_ns = record.last_used_ns
-        await right(self, call, holder)
+        await right(self, call)
         if call.error is not None:
             record.last_used_ns = began_ns
 
@@ -132,7 +132,6 @@ async def answer_or_unpin(self: LeasedCalls, call: DriverCall) -> dict[str, Any]
     try:
         return await call.answer
     except asyncio.CancelledError:
-        assert call.holder is not None
         await self._store.end_use(call.device_id, call.holder)
         raise
 
@@ -272,7 +271,9 @@ MUTANTS: list[Mutant] = [
         ruling=4,
         text="a lease is free one tick before its TTL is over",
         killed_by=LEASE + "free-exactly-at-ttl",
-        patch=lambda seam: seam.replace(lease, "expires_ns", lambda last_used_ns, ttl_ns: last_used_ns + ttl_ns - TICK_NS),
+        patch=lambda seam: seam.replace(
+            lease, "expires_ns", lambda last_used_ns, ttl_ns: last_used_ns + ttl_ns - TICK_NS
+        ),
     ),
     Mutant(
         "hostagent/expires-one-tick-late",
@@ -280,7 +281,9 @@ MUTANTS: list[Mutant] = [
         ruling=4,
         text="a lease is still held when its TTL is over, for one tick",
         killed_by=LEASE + "free-exactly-at-ttl",
-        patch=lambda seam: seam.replace(lease, "expires_ns", lambda last_used_ns, ttl_ns: last_used_ns + ttl_ns + TICK_NS),
+        patch=lambda seam: seam.replace(
+            lease, "expires_ns", lambda last_used_ns, ttl_ns: last_used_ns + ttl_ns + TICK_NS
+        ),
     ),
     Mutant(
         "hostagent/acquire-ignores-expiry",
