@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/.lasttick-installed
 
+# Some machines switch compiled Python files off, which triples the start of every command.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: venv scenarios test process lint types lock clean
 
 venv: $(STAMP)

@@ -42,11 +42,11 @@ class Story:
         self.add(0.0, "run", "example")
         return self
 
-    def open(self, t_s: float, client: str, session: str, **data: Any) -> Story:
+    def open(self, t_s: float, client: str, session: str | None, **data: Any) -> Story:
         self.add(t_s, client, "session.open", session=session, **data)
         return self
 
-    def end(self, t_s: float, client: str, session: str) -> Story:
+    def end(self, t_s: float, client: str, session: str | None) -> Story:
         self.add(t_s, client, "session.end", session=session)
         return self
 

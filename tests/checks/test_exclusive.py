@@ -84,6 +84,12 @@ def test_a_call_belongs_to_the_session_it_was_sent_in(story: Any) -> None:
     assert exclusive(story.events).verdict == "pass"
 
 
+def test_clients_without_sessions_are_told_apart(story: Any) -> None:
+    """A modern client's `session` is null; the end of one says nothing about another."""
+    story.open(0, "alice", None).open(0, "bob", None).drive("alice", 1, 2).end(3, "bob", None).drive("bob", 4, 5)
+    assert exclusive(story.events).verdict == "fail"
+
+
 @pytest.mark.parametrize("how", ["part.stop", "part.kill"])
 def test_a_stopped_host_holds_nothing(story: Any, how: str) -> None:
     story.drive("alice", 0, 5).stop(6, kind=how).start(8).drive("bob", 9, 10)

@@ -150,10 +150,16 @@ def _lives(runs: Sequence[Run], at: Moment, host: str | None = None) -> tuple[Ru
     return tuple(run for run in known if run.covers(at)) or tuple(known)
 
 
+def _session_of(event: Event) -> str:
+    """A client of the modern era has no session; its opening still says on which host it is."""
+    session = event.data.get("session")
+    return f"{event.actor}, no session" if session is None else str(session)
+
+
 def _sessions(history: History) -> dict[str, Session]:
     sessions: dict[str, Session] = {}
     for event in history.events:
-        id_ = str(event.data.get("session"))
+        id_ = _session_of(event)
         if event.kind == "session.open":
             sessions[id_] = Session(id_, event.actor, _lives(history.runs, moment(event), event.data.get("host")), None)
         elif event.kind == "session.end" and id_ in sessions and sessions[id_].end is None:
@@ -169,7 +175,7 @@ def _calls(history: History) -> Iterator[DriverCall]:
     sent_in: dict[tuple[str, str], str | None] = {}
     for event in history.events:
         if event.kind == "session.open":
-            current[event.actor] = str(event.data.get("session"))
+            current[event.actor] = _session_of(event)
         elif event.kind == "call.start" and event.ref is not None:
             sent_in[event.actor, event.ref] = current.get(event.actor)
         elif event.kind == "driver.start":

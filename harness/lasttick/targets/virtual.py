@@ -18,8 +18,11 @@ from lasttick.engine.clock import VirtualClock
 from lasttick.engine.loop import VirtualLoop
 from lasttick.engine.network import Delay, Network, Site
 from lasttick.engine.trace import Trace
+from lasttick.ports import LeaseStore
 from lasttick.reference.hostagent.agent import HostAgent
+from lasttick.reference.hostagent.busy_tracker import McpBusyTracker
 from lasttick.reference.hostagent.config import HostAgentConfig
+from lasttick.reference.hostagent.memory_store import MemoryLeaseStore
 from lasttick.reference.hostagent.rack_client import RackClient
 from lasttick.reference.hostagent.start_error import StartError
 from lasttick.targets.callers import Callers
@@ -122,6 +125,12 @@ class VirtualWorld(World):
 
     def device(self, device_id: str) -> Device:
         return Device(self, device_id, f"http://{RACK}")
+
+    def lease_store(self, ttl_s: float | None = None) -> LeaseStore:
+        return MemoryLeaseStore(self.clock, ttl_s or self.ttl_s)
+
+    def busy_tracker(self, ttl_s: float | None = None) -> McpBusyTracker:
+        return McpBusyTracker(clock=self.clock, ttl_seconds=ttl_s or self.ttl_s)
 
     def transport(self) -> httpx.AsyncBaseTransport:
         return self._transport

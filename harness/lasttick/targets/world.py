@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import httpx
 
     from lasttick.mutants import Mutant
+    from lasttick.ports import LeaseStore
+    from lasttick.reference.hostagent.busy_tracker import McpBusyTracker
     from lasttick.targets.cloud import CloudHandle
     from lasttick.targets.device import Device
     from lasttick.targets.forked import Forked
@@ -152,6 +154,14 @@ class World(ABC):
     @abstractmethod
     def rack_log(self) -> Sequence[LogEntry]:
         """What all devices wrote so far, in order."""
+
+    def lease_store(self, ttl_s: float | None = None) -> LeaseStore:
+        """The reference's lease store on this world's clock, without a host around it (memory rung)."""
+        raise Inconclusive(f"a lease store of its own exists in virtual mode only, not in {self.mode} mode")
+
+    def busy_tracker(self, ttl_s: float | None = None) -> McpBusyTracker:
+        """The reference's `McpBusyTracker` on this world's clock (memory rung)."""
+        raise Inconclusive(f"a busy tracker of its own exists in virtual mode only, not in {self.mode} mode")
 
     async def post(self, url: str, body: Any) -> dict[str, Any]:
         """POST JSON to a part of this world and return its JSON. Raises AssertionError for an error status."""

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from lasttick.model import geometry
 from lasttick.ports import DeviceInfo, DriverError
 from lasttick_fakes.devices import parse_devices
 from lasttick_fakes.devices.actions import FIELD_CHARS_MAX, act
@@ -47,8 +48,8 @@ def picture(state: State, info: DeviceInfo) -> Image.Image:
 
 
 def centre(bounds: list[int], info: DeviceInfo) -> dict[str, float]:
-    x1, y1, x2, y2 = bounds
-    return {"x": (x1 + x2) / 2 / info.scale, "y": (y1 + y2) / 2 / info.scale}
+    x, y = geometry.tap_point(bounds, info.scale)
+    return {"x": x, "y": y}
 
 
 FEW = settings(max_examples=40, deadline=None)
@@ -189,6 +190,21 @@ def test_any_text_can_be_typed_and_a_field_stays_small(text: str) -> None:
     assert state.value("notes/title") == text[-FIELD_CHARS_MAX:]
     body = (0, 0, WIDTH_PX, HEIGHT_PX - STRIP_PX)
     assert picture(state, PHONE).crop(body).tobytes() != before.crop(body).tobytes()
+
+
+def test_texts_that_differ_only_where_the_glass_cuts_them_differ_in_pixels() -> None:
+    """Why the bar code exists: a field shows its end, a label its beginning."""
+    state = do(do(INITIAL, PHONE, "launch_app", app="notes"), PHONE, "tap", x=50, y=50)
+    one, two = (do(state, PHONE, "input_text", text=text) for text in ("a" + "x" * 60, "b" + "x" * 60))
+    body = (0, 0, WIDTH_PX, HEIGHT_PX - STRIP_PX)
+    assert picture(one, PHONE).crop(body).tobytes() == picture(two, PHONE).crop(body).tobytes()
+    assert picture(one, PHONE).tobytes() != picture(two, PHONE).tobytes()
+
+
+@pytest.mark.parametrize(("dy", "rows"), [(15, 0), (16, 1), (47, 1), (48, 2)])
+def test_a_swipe_is_rounded_to_whole_rows(dy: int, rows: int) -> None:
+    state = do(INITIAL, PHONE, "launch_app", app="contacts")
+    assert act(state, PHONE, "swipe", {"x1": 90, "y1": 200, "x2": 90, "y2": 200 - dy})[1]["scrolled_rows"] == rows
 
 
 @DEVICES

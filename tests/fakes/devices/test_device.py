@@ -157,7 +157,9 @@ def test_trouble_waits_for_its_call(clock, rack) -> None:
             phone.trouble(trouble.hang(on_call=3))
         phone.trouble(trouble.hang(on_call=4))
         phone.trouble(trouble.heal())
-        await phone.perform("get_ui_tree", {})
+        healed = start(phone, "get_ui_tree")
+        await clock.advance(0)
+        assert healed.done()
 
     asyncio.run(body())
 

@@ -16,11 +16,18 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from lasttick.model.lease import Answer, Holder
 from lasttick.ports import Clock
 from lasttick.reference.hostagent.lease_table import LeaseTable
 from lasttick.reference.hostagent.memory_store import MemoryLeaseStore
+
+
+@lru_cache(maxsize=4096)
+def _session(session_id: str) -> Holder:
+    """The session as a holder; remembered, since making one is a fifth of a lease call."""
+    return Holder("mcp", session_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +59,22 @@ class McpBusyTracker:
     def acquire(self, device_id: str, session_id: str) -> bool:
         """Take a free device or go on holding one's own. False when another holds it or the session has ended."""
         with self._lock:
-            return self._table.take(self._now_ns(), device_id, Holder("mcp", session_id)) in ("fresh", "again")
+            return self._table.take(self._now_ns(), device_id, _session(session_id)) in ("fresh", "again")
 
     def renew(self, device_id: str, session_id: str) -> bool:
         """Restart the TTL. False when the session has no live lease on the device: then `acquire` again."""
         with self._lock:
-            return self._table.renew(self._now_ns(), device_id, Holder("mcp", session_id))
+            return self._table.renew(self._now_ns(), device_id, _session(session_id))
 
     def release(self, session_id: str) -> list[str]:
         """The session has ended, for ever. The ids of what it held, sorted; those in a call go when the call ends."""
         with self._lock:
-            return self._table.end_holder(self._now_ns(), Holder("mcp", session_id))
+            return self._table.end_holder(self._now_ns(), _session(session_id))
 
     def release_device(self, device_id: str, session_id: str) -> bool:
         """Give one device back. False when the session has no live lease on it."""
         with self._lock:
-            return self._table.release(self._now_ns(), device_id, Holder("mcp", session_id))
+            return self._table.release(self._now_ns(), device_id, _session(session_id))
 
     def busy_device_ids(self) -> list[str]:
         """Ids of the devices that MCP sessions hold, sorted: what the heartbeat reports."""
@@ -115,7 +122,7 @@ class McpBusyTracker:
                 f"poll_interval is {poll_interval!r} s. It must be a positive, finite number of seconds "
                 "(ruling HA-16). Leave it out for 1 s."
             )
-        waiter = _Waiter(Holder("mcp", session_id), asks_cloud=cloud_busy_check is not None)
+        waiter = _Waiter(_session(session_id), asks_cloud=cloud_busy_check is not None)
         deadline_ns = self._now_ns() + (timeout if math.isinf(timeout) else round(timeout * 1e9))
         with self._lock:
             line = WaitingLine.of(self._table, device_id)
@@ -129,9 +136,15 @@ class McpBusyTracker:
                 with self._lock:
                     now_ns = self._now_ns()
                     line.serve(now_ns, come=waiter if asked and not cloud_busy else None)
-                    holds = waiter.granted
-                    if holds or waiter not in line.waiters or now_ns >= deadline_ns:
-                        return holds
+                    if waiter.granted:
+                        holds = line.take(now_ns, waiter) in ("fresh", "again")
+                        if holds:
+                            return True
+                        # Lost before this ran: its session gave it back, or the loop stood still for a whole TTL.
+                        line = WaitingLine.of(self._table, device_id)
+                        line.rejoin(now_ns, waiter)
+                    if waiter not in line.waiters or now_ns >= deadline_ns:
+                        return False
                     wake_ns = now_ns + round(poll_interval * 1e9) if cloud_busy else line.wake_ns(waiter)
                     bell = waiter.sleep_until(min(wake_ns, deadline_ns), polls=cloud_busy)
                 await self._rest(bell, (waiter.wake_ns - now_ns) / 1e9)
@@ -236,6 +249,12 @@ class WaitingLine:
             self.waiters[0].ring()
         return None
 
+    def rejoin(self, now_ns: int, waiter: _Waiter) -> None:
+        """Back to the front for a waiter that lost what it was handed."""
+        waiter.granted, waiter.handed = False, []
+        self.waiters.insert(0, waiter)
+        self.serve(now_ns)
+
     def is_turn(self, now_ns: int, waiter: _Waiter) -> bool:
         """Could `waiter` have the device now, if the cloud lets go of it?"""
         owner = self._table.owner(now_ns, self._device_id)
@@ -259,7 +278,7 @@ class WaitingLine:
             del self._table.lines[self._device_id]
 
     def take(self, now_ns: int, waiter: _Waiter) -> Answer:
-        """What makes a wait's True true: the lease is taken before the waiter is told (ruling HA-16)."""
+        """What makes a wait's True true: the lease is taken before the waiter is told, and again as it returns."""
         return self._table.take_past_line(now_ns, self._device_id, waiter.holder)
 
     def _hand_over(self, now_ns: int, waiter: _Waiter) -> None:

@@ -88,7 +88,7 @@ class CloudClient:
         except TimeoutError as error:
             raise CloudError(f"the cloud did not answer {method} {path} in {wait_s + self._request_s:g} s") from error
         except httpx.HTTPError as error:
-            raise CloudError(f"the cloud cannot be reached: {error or type(error).__name__}") from error
+            raise CloudError(f"the cloud cannot be reached: {str(error) or type(error).__name__}") from error
         if answer.status_code // 100 == 2:
             return answer
         message = f"the cloud answered {method} {path} with HTTP {answer.status_code}"

@@ -73,7 +73,8 @@ class HeartbeatLoop:
 
     async def _beat(self) -> None:
         try:
-            async with asyncio.timeout(self._period_s):
+            # Half a period: what one slow answer costs is that heartbeat, never the next one.
+            async with asyncio.timeout(self._period_s / 2):
                 if not self.registered.is_set():
                     await self._register()
                 try:
@@ -83,7 +84,11 @@ class HeartbeatLoop:
                     await self._send()
         except (CloudError, TimeoutError) as error:
             # Once per outage: a cloud that is down for a day must not fill the log.
-            logger.log(logging.DEBUG if self._failing else logging.WARNING, "heartbeat failed: %s", error or "too slow")
+            logger.log(
+                logging.DEBUG if self._failing else logging.WARNING,
+                "heartbeat failed: %s",
+                str(error) or "no answer in time",
+            )
             self._failing = True
         except Exception:
             logger.exception("heartbeat failed")

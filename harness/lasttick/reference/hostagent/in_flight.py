@@ -162,7 +162,7 @@ class InFlight:
             try:
                 await self._app(scope, replay, client)
             finally:
-                del self._ids[key]
+                self._ids.pop(key, None)
 
         task = asyncio.get_running_loop().create_task(call())
         self._running[task] = client

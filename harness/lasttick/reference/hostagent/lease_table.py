@@ -1,7 +1,7 @@
 """Who holds which device now? The arbiter's state, for MCP sessions and cloud assignments alike, in O(1) per call.
 
-The rules are in `lasttick.model.lease`; here are only the records and their indexes. Idle MCP leases stand in an ordered
-dict by last use, since the TTL is one constant: a use moves a lease to the end, so the first to expire is always in
+The rules are in `lasttick.model.lease`; here are only the records and their indexes. Idle MCP leases stand in an
+ordered dict by last use, since the TTL is one constant: a use moves a lease to the end, so the first to expire is in
 front and no call looks at the others. Pinned leases and cloud holds are not in it, because time does not free them.
 Sweeping only frees memory: every answer asks the rule, never whether a record still lies there.
 
@@ -145,9 +145,7 @@ class LeaseTable:
 
     def take(self, now_ns: int, device_id: str, holder: Holder) -> Answer:
         """`acquire` without the decision's text: the lean way for callers that need only yes or no."""
-        if holder in self._ended:
-            return "ended"
-        if self.lines:
+        if self.lines and holder not in self._ended:
             kept_for = self._line_first(now_ns, device_id)
             if kept_for is not None and kept_for != holder:
                 return "held"
@@ -155,6 +153,8 @@ class LeaseTable:
 
     def take_past_line(self, now_ns: int, device_id: str, holder: Holder) -> Answer:
         """`take` for the first in line."""
+        if holder in self._ended:
+            return "ended"
         record = self._leases.get(device_id)
         answer = "fresh" if record is None else lease.answer(record, holder, now_ns, self.ttl_ns)
         if answer == "fresh":
@@ -173,10 +173,11 @@ class LeaseTable:
     def _grant(self, now_ns: int, device_id: str, holder: Holder) -> None:
         record = Lease(device_id, holder, now_ns, now_ns)
         self._leases[device_id] = record
-        if holder in self._held_by:
-            self._held_by[holder][device_id] = record
-        else:
+        records = self._held_by.get(holder)
+        if records is None:
             self._held_by[holder] = {device_id: record}
+        else:
+            records[device_id] = record
         if holder.kind == "mcp":
             self._idle[device_id] = record
         # Two out for one in: expired records never pile up, and no grant pays for a whole sweep.

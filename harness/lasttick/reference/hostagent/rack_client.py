@@ -104,7 +104,7 @@ async def _send(http: httpx.AsyncClient, method: str, path: str, **request: Any)
     try:
         return await http.request(method, path, **request)
     except httpx.HTTPError as error:
-        raise DriverError(f"the rack cannot be reached: {error or type(error).__name__}") from error
+        raise DriverError(f"the rack cannot be reached: {str(error) or type(error).__name__}") from error
 
 
 def _info(device: Mapping[str, Any]) -> DeviceInfo:

@@ -1,0 +1,191 @@
+"""The command `lasttick`: what is typed, turned into calls of the parts that do it.
+
+Nothing but Typer is imported here; each command imports what it needs when it runs, so that help is quick. A command
+returns its exit code. An exception that carries an `exit_code` is a message for a person: it is printed without a
+traceback. Source: DESIGN "What a user sees", "What machines read" (exit codes).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lasttick.cli.errors import INTERRUPTED, PASSED, USAGE
+
+PLAIN = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
+app = typer.Typer(help="Who may call a tool, who holds the device, and what happens at the last tick.", **PLAIN)  # type: ignore[arg-type]
+serve = typer.Typer(help="Any part as a server, until SIGTERM or Ctrl-C.", **PLAIN)  # type: ignore[arg-type]
+app.add_typer(serve, name="serve")
+
+Json = Annotated[bool, typer.Option("--json", help="Machine-readable, on standard output.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="0: a free one, told in the ready line.")]
+Devices = Annotated[str, typer.Option(metavar="LIST|URL", help="As phone-1=android,ipad-1=ios@2, or a rack's URL.")]
+Mutant = Annotated[str | None, typer.Option(metavar="ID", help="Serve a wrong version on purpose.")]
+IdentityDir = Annotated[Path | None, typer.Option(metavar="DIR", help="Where identity, token and password are kept.")]
+LOOPBACK = "127.0.0.1"
+
+
+def main() -> None:
+    """The console script."""
+    sys.exit(execute(sys.argv[1:]))
+
+
+def execute(arguments: Sequence[str]) -> int:
+    """Run one command line. Returns its exit code; says on standard error why when it is not 0."""
+    try:
+        code = app(args=list(arguments), prog_name="lasttick", standalone_mode=False)
+        sys.stdout.flush()
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone (`lasttick requirements | head`); what Python flushes at exit must go nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PASSED
+    except OSError as error:
+        return _say(
+            f"{error}\n  expected: a file or folder that can be used\n  next: correct its path or rights", USAGE
+        )
+    except Exception as error:
+        if not isinstance(getattr(error, "exit_code", None), int):
+            raise
+        return _say(_message(error), error.exit_code)  # type: ignore[attr-defined]
+    return code if isinstance(code, int) else PASSED
+
+
+def _message(error: Exception) -> str:
+    """Our own errors have three parts; Typer's say only what happened, and know the command it happened to."""
+    context = getattr(error, "ctx", None)
+    if not hasattr(error, "format_message"):
+        return str(error)
+    usage = context.get_usage().removeprefix("Usage: ") if context else "lasttick COMMAND"
+    command = context.command_path if context else "lasttick"
+    return f"{error.format_message()}\n  expected: {usage}\n  next: see {command} --help"
+
+
+def _say(message: str, code: int) -> int:
+    print(f"lasttick: {message}", file=sys.stderr)
+    return code
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from lasttick import __version__
+
+        print(f"lasttick {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def run(
+    pattern: Annotated[str | None, typer.Argument(help="Part of scenario ids, or a shell pattern.")] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same trace.")] = 1,
+    mode: Annotated[str, typer.Option(metavar="virtual|process", help="How real the world is.")] = "virtual",
+    workers: Annotated[str | None, typer.Option("-n", metavar="N", help="Processes to share the work.")] = None,
+    json: Json = False,
+) -> int:
+    """Run scenarios; verdicts, traces and JUnit go to reports/."""
+    from lasttick.cli.run import run_scenarios
+
+    return run_scenarios(pattern, seed=seed, mode=mode, workers=workers, as_json=json)
+
+
+@app.command()
+def explain(
+    id: Annotated[str, typer.Argument(help="A requirement (HA-06) or a law (lease/exclusive).")], json: Json = False
+) -> int:
+    """Show an id's text, source, scenarios and the mutants that break it."""
+    from lasttick.cli.explain import explain_id
+
+    return explain_id(id, as_json=json)
+
+
+@app.command()
+def requirements(json: Json = False) -> int:
+    """List every requirement with its scenarios and mutants."""
+    from lasttick.cli.explain import list_requirements
+
+    return list_requirements(as_json=json)
+
+
+@app.command("mcp-token")
+def mcp_token(identity_dir: IdentityDir = None) -> int:
+    """Print the host agent's MCP token; make it if there is none yet."""
+    from lasttick.cli.serve import print_token
+
+    return print_token(identity_dir)
+
+
+@serve.command("hostagent")
+def serve_hostagent(
+    port: Port = 8765,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = LOOPBACK,
+    allow_non_loopback: Annotated[
+        bool, typer.Option("--allow-non-loopback", help="With the environment's switch: let other machines in.")
+    ] = False,
+    identity_dir: IdentityDir = None,
+    devices: Devices = "phone-1=android,ipad-1=ios@2",
+    only: Annotated[str | None, typer.Option(metavar="IDS", help="Of the rack's devices only these.")] = None,
+    cloud: Annotated[str | None, typer.Option(metavar="URL", help="A cloud control plane to work for.")] = None,
+    ttl: Annotated[float, typer.Option(metavar="S", help="How long an unused lease lasts.")] = 60.0,
+    heartbeat: Annotated[float, typer.Option(metavar="S", help="Time between heartbeats.")] = 30.0,
+    max_call: Annotated[float, typer.Option(metavar="S", help="After this a call is stuck.")] = 300.0,
+    session_idle: Annotated[float, typer.Option(metavar="S", help="After this a silent session ends.")] = 1800.0,
+    sse: Annotated[bool, typer.Option("--sse", help="Answer as event streams instead of JSON.")] = False,
+    mutant: Mutant = None,
+) -> int:
+    """The reference host agent: an MCP endpoint at /mcp and a console."""
+    from lasttick.cli.serve import hostagent
+
+    return hostagent(
+        port=port,
+        host=host,
+        allow_non_loopback=allow_non_loopback,
+        identity_dir=identity_dir,
+        devices=devices,
+        only=only,
+        cloud=cloud,
+        ttl_s=ttl,
+        heartbeat_s=heartbeat,
+        max_call_s=max_call,
+        session_idle_s=session_idle,
+        sse=sse,
+        mutant=mutant,
+    )
+
+
+@serve.command("cloud")
+def serve_cloud(
+    port: Port = 7002,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = LOOPBACK,
+    heartbeat: Annotated[float, typer.Option(metavar="S", help="Time between a host's heartbeats.")] = 30.0,
+) -> int:
+    """The fake cloud control plane."""
+    from lasttick.cli.serve import cloud
+
+    return cloud(port=port, host=host, heartbeat_s=heartbeat)
+
+
+@serve.command("devices")
+def serve_devices(
+    port: Port = 7001,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = LOOPBACK,
+    devices: Annotated[str, typer.Option(metavar="LIST", help="As phone-1=android,ipad-1=ios@2.")] = "",
+) -> int:
+    """A rack of fake devices; more can be added over its wire."""
+    from lasttick.cli.serve import rack
+
+    return rack(port=port, host=host, devices=devices)

@@ -1,0 +1,118 @@
+"""`lasttick run`: pytest on the scenarios, in this process, and an exit code that says what came of it.
+
+The verdicts are those the plugin reports and writes into the run folder. Source: DESIGN "exit codes".
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import nullcontext, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lasttick.cli.errors import FAILED, INCONCLUSIVE, INTERRUPTED, PASSED, USAGE, UsageError
+from lasttick.requirements import collect_claims, load_catalogue, matches, nearby, scenarios_folder
+
+if TYPE_CHECKING:
+    import pytest
+
+    from lasttick.evidence import RunVerdicts, ScenarioResult
+
+MODES = ("virtual", "process")
+REPORTS = "reports"
+
+
+def run_scenarios(pattern: str | None, *, seed: int, mode: str, workers: str | None, as_json: bool) -> int:
+    """Run what `pattern` selects. Raises UsageError when it selects nothing or an option can not be."""
+    if mode not in MODES:
+        raise UsageError(f"--mode is {mode!r}", " or ".join(MODES), "leave it out for virtual")
+    if workers is not None and workers != "auto" and not (workers.isascii() and workers.isdigit()):
+        raise UsageError(f"-n is {workers!r}", "a number of processes, or auto", "try -n 2")
+    folder = scenarios_folder(Path.cwd())
+    _refuse_no_match(pattern, folder)
+
+    import pytest
+
+    from lasttick.evidence import RunVerdicts
+
+    gathered = Gathered()
+    with redirect_stdout(sys.stderr) if as_json else nullcontext():
+        status = pytest.main(_pytest_arguments(folder, pattern, seed, mode, workers), plugins=[gathered])
+    run = RunVerdicts.of(gathered.results, seed=seed, mode=mode)
+    if as_json:
+        print(json.dumps(run.as_json(), indent=1, ensure_ascii=True))
+    return exit_code(run, int(status), gathered)
+
+
+class Gathered:
+    """A pytest plugin: the result of each scenario, from this process or from a worker."""
+
+    def __init__(self) -> None:
+        self.results: list[ScenarioResult] = []
+        self.uncollected = False
+        self.interrupted = False
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        from lasttick.evidence import ScenarioResult
+        from lasttick.plugin import PROPERTY
+
+        for name, value in report.user_properties:
+            if name == PROPERTY and report.when == "call":
+                self.results.append(ScenarioResult.from_json(json.loads(str(value))))
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self.uncollected = self.uncollected or report.failed
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        self.interrupted = excinfo.type is KeyboardInterrupt
+
+
+def exit_code(run: RunVerdicts, status: int, gathered: Gathered) -> int:
+    """0 all pass, 1 a check failed, 2 usage, 4 inconclusive or nothing ran. `status` is pytest's own."""
+    import pytest
+
+    if gathered.interrupted:
+        return INTERRUPTED
+    if status == pytest.ExitCode.USAGE_ERROR or gathered.uncollected:
+        return USAGE
+    counts = run.counts
+    if counts["fail"]:
+        return FAILED
+    if counts["inconclusive"] or not counts["pass"]:
+        if not run.scenarios or not (counts["inconclusive"] or counts["pass"]):
+            print("lasttick: nothing was judged, so nothing is shown (exit code 4)", file=sys.stderr)
+        return INCONCLUSIVE
+    if status == pytest.ExitCode.OK:
+        return PASSED
+    # Every verdict is a pass and yet pytest is not content: a fixture failed, or the run broke off.
+    return FAILED if status == pytest.ExitCode.TESTS_FAILED else INCONCLUSIVE
+
+
+def _refuse_no_match(pattern: str | None, folder: Path) -> None:
+    ids = [claim.scenario for claim in collect_claims(folder)]
+    if not ids:
+        raise UsageError(f"{folder} holds no scenario", "functions marked @scenario in test_*.py", "write one first")
+    if pattern is None or any(matches(pattern, id_) for id_ in ids):
+        return
+    if pattern.upper() in load_catalogue():
+        next_step = f"lasttick explain {pattern.upper()} lists the scenarios of that id"
+    else:
+        next_step = f"try one of: {', '.join(nearby(pattern, ids) or ids[:5])}"
+    raise UsageError(
+        f"no scenario matches {pattern!r}",
+        "part of a scenario id, or a shell pattern such as 'hostagent/lease/*'",
+        next_step,
+    )
+
+
+def _pytest_arguments(folder: Path, pattern: str | None, seed: int, mode: str, workers: str | None) -> list[str]:
+    project = Path.cwd()
+    shown = folder.relative_to(project) if folder.is_relative_to(project) else folder
+    arguments = [str(shown), f"--rootdir={project}", "--import-mode=importlib", "--no-header"]
+    arguments += ["--lasttick-seed", str(seed), "--lasttick-mode", mode, "--lasttick-out", REPORTS]
+    if pattern is not None:
+        arguments += ["--lasttick-select", pattern]
+    if workers is not None:
+        arguments += ["-n", workers]
+    return arguments
