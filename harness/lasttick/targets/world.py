@@ -190,7 +190,7 @@ class World(ABC):
 
     @abstractmethod
     def mcp_token_child(self, identity_dir: Path, *, number: int = 0, **how: Any) -> Forked:
-        """The same in a forked child, to which `how` happens (see Forked); virtual only. Children differ by `number`."""
+        """The same in a forked child, to which `how` happens (see Forked). `number` tells children apart."""
 
     @abstractmethod
     def listen(self) -> Log:
