@@ -54,6 +54,8 @@ class ProcessWorld(World):
         _http("DELETE", f"{self.rack_url}/v1/devices")
         self._children: list[Child] = []
         self._spawned = 0
+        self._cloud_log: list[dict[str, Any]] | None = None
+        """What the cloud had written when it was stopped at the world's end."""
         self._logs: list[Path] = []
 
     # -- time
@@ -75,7 +77,9 @@ class ProcessWorld(World):
     # -- parts
 
     def hostagent_part(self, options: HostOptions, again: Host | None = None) -> Part:
-        _http("POST", f"{self.rack_url}/v1/devices", {"devices": ",".join(options.devices)})
+        there = {device["device_id"] for device in _http("GET", f"{self.rack_url}/v1/devices")["devices"]}
+        if new := [spec for spec in options.devices if spec.partition("=")[0] not in there]:
+            _http("POST", f"{self.rack_url}/v1/devices", {"devices": ",".join(new)})
         port = (urlsplit(again.url).port or 0) if again else 0
         return ProcessHost(self, options, port)
 
@@ -134,6 +138,7 @@ class ProcessWorld(World):
         return WrittenLog(self._logs)
 
     async def _close_parts(self) -> None:
+        self._cloud_log = self._cloud_says()
         for child in self._children:
             if child.running:
                 child.stop()
@@ -150,8 +155,11 @@ class ProcessWorld(World):
     def _told(self) -> Told:
         """Everything that has happened up to now, told in order of time."""
         rack = _http("GET", f"{self.rack_url}/v1/log")["log"]
-        cloud = _http("GET", f"{self._cloud.url}/v1/log")["log"] if self._cloud else []
+        cloud = self._cloud_says() if self._cloud_log is None else self._cloud_log
         return tell(self.trace, rack, cloud, self._start_ns, self._start_wall)
+
+    def _cloud_says(self) -> list[dict[str, Any]]:
+        return list(_http("GET", f"{self._cloud.url}/v1/log")["log"]) if self._cloud else []
 
 
 class ProcessHost:

@@ -165,7 +165,7 @@ class VirtualWorld(World):
             log.close()
         self.rack.close()
         if self._cloud is not None:
-            self._cloud.fake.stop()
+            await self._cloud.fake.close()
 
     def _driver_wrote(self, entry: RackEntry) -> None:
         caller = self.callers.of(entry.device_id, entry.tool, entry.arguments) if entry.kind == "start" else None
