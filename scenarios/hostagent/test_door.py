@@ -273,8 +273,8 @@ async def test_cookie_and_token_never_stand_in_for_each_other(world: World) -> N
 
 @scenario("HA-02")
 async def test_secrets_are_written_nowhere(world: World) -> None:
-    """Sessions open, call, are refused, end and come back, with a cloud listening. The token and whole session ids are in
-    no log, heartbeat, status, page, error or trace."""
+    """Sessions open, call, are refused, end and come back, with a cloud listening. The token and whole session ids are
+    in no log, heartbeat, status, page, error or trace."""
     log = world.listen()
     cloud = await world.cloud()
     host = await world.hostagent(devices=["phone-1", "phone-2"])

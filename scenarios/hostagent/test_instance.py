@@ -7,8 +7,8 @@ from lasttick import World, scenario
 
 @scenario("HA-23")
 async def test_a_second_host_agent_refuses(world: World) -> None:
-    """A host agent starts on the identity folder of one that runs. It refuses and names the running one's pid; the token file
-    is untouched, and the first goes on as if nothing had happened."""
+    """A host agent starts on the identity folder of one that runs. It refuses and names the running one's pid; the
+    token file is untouched, and the first goes on as if nothing had happened."""
     folder = world.path / "shared"
     host = await world.hostagent(identity_dir=folder)
     alice = await host.client("alice")
@@ -26,8 +26,8 @@ async def test_a_second_host_agent_refuses(world: World) -> None:
 
 @scenario("HA-23")
 async def test_the_lock_comes_before_the_token(world: World) -> None:
-    """The token file is deleted under a running host, then a second one starts. It refuses before it makes a token: there is
-    still no file, and the first host's token still opens its door."""
+    """The token file is deleted under a running host, then a second one starts. It refuses before it makes a token:
+    there is still no file, and the first host's token still opens its door."""
     folder = world.path / "shared"
     host = await world.hostagent(identity_dir=folder)
     token = host.token
@@ -54,8 +54,8 @@ async def test_the_folder_is_free_after_a_stop(world: World) -> None:
 
 @scenario("HA-23", needs=("kill-process",))
 async def test_the_folder_is_free_after_kill_9(world: World) -> None:
-    """The first host agent dies of SIGKILL and leaves its files behind. The second starts at once, with the same token, and a
-    third is refused with the second's pid."""
+    """The first host agent dies of SIGKILL and leaves its files behind. The second starts at once, with the same token,
+    and a third is refused with the second's pid."""
     folder = world.path / "shared"
     host = await world.hostagent(identity_dir=folder)
     token, first_pid = host.token, host.pid
@@ -70,16 +70,15 @@ async def test_the_folder_is_free_after_kill_9(world: World) -> None:
 
 @scenario("HA-23", "HA-02")
 async def test_the_start_is_told_in_its_order(world: World) -> None:
-    """A start on an empty folder and one on a used folder. At INFO the token file's path is told, then that /mcp is up; the
-    token itself is never told."""
+    """A start on an empty folder and one on a used folder. At INFO the token file's path is told, then that /mcp is up;
+    the token itself is never told."""
     log = world.listen()
     host = await world.hostagent()
     path = str(host.options.identity_dir / "host_mcp_token.json")
+    begin = 0
     for start in ("first", "second"):
         await world.settle()
-        lines = list(log.lines)
-        if start == "second":
-            lines = lines[begin:]
+        lines = list(log.lines)[begin:]
         token_at = [number for number, line in enumerate(lines) if line.level == "INFO" and path in line.text]
         mount_at = [number for number, line in enumerate(lines) if line.level == "INFO" and "/mcp" in line.text]
         assert len(token_at) == 1, f"{start} start: the path is told once at INFO, got {[lines[n] for n in token_at]}"
@@ -94,8 +93,8 @@ async def test_the_start_is_told_in_its_order(world: World) -> None:
 
 @scenario("HA-23", "HA-03")
 async def test_the_cloud_hears_nothing_of_a_start_that_fails(world: World) -> None:
-    """A host agent with a corrupt token file, and a second one on a folder in use. Neither registers or beats: the cloud hears
-    only of the host that runs, and only once it is up."""
+    """A host agent with a corrupt token file, and a second one on a folder in use. Neither registers or beats: the
+    cloud hears only of the host that runs, and only once it is up."""
     cloud = await world.cloud()
     broken = world.path / "broken"
     broken.mkdir(mode=0o700)

@@ -40,7 +40,8 @@ def port_of(host: Host) -> int:
 
 @scenario("HA-01")
 async def test_both_spellings_are_the_endpoint(world: World) -> None:
-    """POST to /mcp and to /mcp/: both answer 200 themselves, no redirect. A session opened at one works at the other."""
+    """POST to /mcp and to /mcp/: both answer 200 themselves, no redirect. A session opened at one works at the
+    other."""
     host = await world.hostagent()
     assert host.url == f"{host.console_url}/mcp", "MCP has no address of its own: it is on the console's port"
     async with host.http() as http:
@@ -84,7 +85,7 @@ async def test_one_switch_lets_nobody_in(world: World, address: str, switches: s
     the message names both switches, and nothing was made in the identity folder."""
     if world.mode == "process" and address != "0.0.0.0":
         address = "0.0.0.0"  # one is enough where each start takes a second
-    environ = {"variable": BOTH, "variable-0": {name: "0" for name in BOTH}}.get(switches, {})
+    environ = {"variable": BOTH, "variable-0": dict.fromkeys(BOTH, "0")}.get(switches, {})
     flag = switches in ("flag", "variable-0")
     folder = world.path / "identity"
     said = await world.refusal(host=address, allow_non_loopback=flag, environ=environ, identity_dir=folder)
@@ -95,8 +96,8 @@ async def test_one_switch_lets_nobody_in(world: World, address: str, switches: s
 
 @scenario("HA-01", rung="memory")
 async def test_both_switches_let_that_host_in_and_no_other(world: World) -> None:
-    """Both switches and a host name. Requests to that name or loopback are served; another Host header gets 421, another
-    Origin 403."""
+    """Both switches and a host name. Requests to that name or loopback are served; another Host header gets 421,
+    another Origin 403."""
     host = await world.hostagent(host=HOST, allow_non_loopback=True, environ=BOTH)
     port = port_of(host)
     async with host.http() as http:
@@ -116,8 +117,8 @@ async def test_both_switches_let_that_host_in_and_no_other(world: World) -> None
 
 @scenario("HA-01")
 async def test_on_loopback_only_loopback_names_are_served(world: World) -> None:
-    """The usual start. A browser sent here by a foreign page (foreign Host, foreign Origin) is refused with the token in
-    its hand; loopback names are served."""
+    """The usual start. A browser sent here by a foreign page (foreign Host, foreign Origin) is refused with the token
+    in its hand; loopback names are served."""
     host = await world.hostagent()
     port = port_of(host)
     async with host.http() as http:
@@ -135,8 +136,8 @@ async def test_on_loopback_only_loopback_names_are_served(world: World) -> None:
 @scenario("HA-01")
 @pytest.mark.parametrize("sse", [False, True], ids=["json", "sse"])
 async def test_stops_in_five_seconds_whatever_is_open(world: World, sse: bool) -> None:
-    """Two GET streams are open and a driver call that takes far longer runs, answered as JSON or as a stream. Told to stop,
-    the host agent is gone within five seconds, and nobody waits for an answer any more."""
+    """Two GET streams are open and a driver call that takes far longer runs, answered as JSON or as a stream. Told to
+    stop, the host agent is gone within five seconds, and nobody waits for an answer any more."""
     host = await world.hostagent(sse=sse)
     alice, bob = await host.client("alice"), await host.client("bob")
     streams = [await alice.raw.open_stream(), await bob.raw.open_stream()]

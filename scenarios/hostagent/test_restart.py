@@ -19,8 +19,8 @@ async def restart(host: Host, way: str) -> None:
 @scenario("HA-15")
 @pytest.mark.parametrize("way", WAYS)
 async def test_leases_vanish_and_the_token_stays(world: World, way: str) -> None:
-    """Alice holds a phone when the host stops, or is killed, and comes back. The phone is free at once, for Bob; the token
-    file and the token are the same."""
+    """Alice holds a phone when the host stops, or is killed, and comes back. The phone is free at once, for Bob; the
+    token file and the token are the same."""
     host = await world.hostagent(devices=["phone-1", "phone-2"])
     alice = await host.client("alice")
     assert (await alice.tap("phone-1")).ok
@@ -39,8 +39,8 @@ async def test_leases_vanish_and_the_token_stays(world: World, way: str) -> None
 @scenario("HA-15", "HA-07")
 @pytest.mark.parametrize("way", WAYS)
 async def test_old_sessions_are_unknown_and_clients_reconnect(world: World, way: str) -> None:
-    """Alice and Bob have sessions when the host restarts. Their ids answer 404 on every method and take no lease; with the
-    token they had, each opens a new session and works on, whoever comes first."""
+    """Alice and Bob have sessions when the host restarts. Their ids answer 404 on every method and take no lease; with
+    the token they had, each opens a new session and works on, whoever comes first."""
     host = await world.hostagent()
     alice, bob = await host.client("alice"), await host.client("bob")
     assert (await alice.tap("phone-1")).ok
@@ -67,7 +67,8 @@ async def test_old_sessions_are_unknown_and_clients_reconnect(world: World, way:
 
 @scenario("HA-15")
 async def test_nothing_about_leases_is_on_disk(world: World) -> None:
-    """A lease is taken, used, and outlived by a stop. The identity folder holds the same files before, while and after."""
+    """A lease is taken, used, and outlived by a stop. The identity folder holds the same files before, while and
+    after."""
     host = await world.hostagent()
     folder = host.options.identity_dir
     before = {path.name: path.read_bytes() for path in sorted(folder.iterdir())}

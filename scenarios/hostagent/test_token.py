@@ -82,8 +82,8 @@ def assert_says(said: str, path: Path) -> None:
 
 @scenario("HA-03")
 async def test_made_once_and_used_again(world: World) -> None:
-    """An empty folder, two starts, and mcp-token before, between and after. One token for all, in a file of mode 0600 that is
-    written once and holds version, token and time."""
+    """An empty folder, two starts, and mcp-token before, between and after. One token for all, in a file of mode 0600
+    that is written once and holds version, token and time."""
     folder = world.path / "host-1"
     host = await world.hostagent()
     path = folder / NAME
@@ -124,8 +124,8 @@ async def test_serve_and_mcp_token_end_with_one_token(world: World) -> None:
 @scenario("HA-03", rung="memory")
 @pytest.mark.parametrize("racers", [2, 5])
 async def test_racing_processes_end_with_one_token(world: World, racers: int) -> None:
-    """Processes that all saw that there is no file, let go together just before each makes one. One file, one token, the
-    same for every process and for the host that starts then."""
+    """Processes that all saw that there is no file, let go together just before each makes one. One file, one token,
+    the same for every process and for the host that starts then."""
     folder = folder_of(world)
     barrier = Barrier(racers)
     children = [
@@ -145,8 +145,8 @@ async def test_racing_processes_end_with_one_token(world: World, racers: int) ->
 @scenario("HA-03", rung="memory")
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o644, 0o666, 0o700], ids="{:04o}".format)
 async def test_a_looser_mode_is_refused(world: World, mode: int) -> None:
-    """A good token file that others may read, write or run. The start is refused with the mode and the cure, and the file
-    keeps its mode and content; after the cure the token is used."""
+    """A good token file that others may read, write or run. The start is refused with the mode and the cure, and the
+    file keeps its mode and content; after the cure the token is used."""
     path = put(folder_of(world), record(), mode)
     said = await world.refusal()
     assert_says(said, path)
@@ -161,8 +161,8 @@ async def test_a_looser_mode_is_refused(world: World, mode: int) -> None:
 @scenario("HA-03", rung="memory")
 @pytest.mark.parametrize("row", BAD)
 async def test_a_wrong_content_stops_the_start(world: World, row: str) -> None:
-    """A token file that is empty, corrupt, of another version or type. Start and mcp-token are refused with the file's name
-    and without its content; the file stays; once it is gone the start makes a new one."""
+    """A token file that is empty, corrupt, of another version or type. Start and mcp-token are refused with the file's
+    name and without its content; the file stays; once it is gone the start makes a new one."""
     path = put(folder_of(world), BAD[row])
     before = path.read_bytes()
     assert_says(await world.refusal(), path)
@@ -186,8 +186,8 @@ async def test_a_corrupt_file_stops_a_real_start(world: World) -> None:
 @scenario("HA-03", rung="memory")
 @pytest.mark.parametrize("what", ["symlink", "dangling-symlink", "directory", "full-directory", "pipe"])
 async def test_what_is_no_file_is_refused(world: World, what: str) -> None:
-    """A link to a good file, a link to nothing, a directory or a pipe in place of the file. The start is refused, does not
-    block, and touches neither it nor what it points to."""
+    """A link to a good file, a link to nothing, a directory or a pipe in place of the file. The start is refused, does
+    not block, and touches neither it nor what it points to."""
     path = folder_of(world) / NAME
     target = world.path / "elsewhere.json"
     if what == "symlink":
@@ -212,8 +212,8 @@ async def test_what_is_no_file_is_refused(world: World, what: str) -> None:
 @scenario("HA-03", rung="memory")
 @pytest.mark.parametrize("there", [False, True], ids=["no-file", "unreadable-file"])
 async def test_an_unwritable_folder_is_refused(world: World, there: bool) -> None:
-    """A process of another user, which can not write the folder, or not read the file in it. It is refused with a message,
-    makes nothing, and never goes on with a token that only it knows."""
+    """A process of another user, which can not write the folder, or not read the file in it. It is refused with a
+    message, makes nothing, and never goes on with a token that only it knows."""
     folder = folder_of(world)
     world.path.chmod(0o711)
     if there:
@@ -242,8 +242,8 @@ def could_write(folder: Path) -> bool:
 
 @scenario("HA-03")
 async def test_deleting_the_file_rotates_at_restart_only(world: World) -> None:
-    """The token file is deleted under a running host. The old token goes on opening the door until the restart, and never
-    after it; the new one is in a new file."""
+    """The token file is deleted under a running host. The old token goes on opening the door until the restart, and
+    never after it; the new one is in a new file."""
     host = await world.hostagent()
     old, path = host.token, world.path / "host-1" / NAME
     path.unlink()
@@ -265,8 +265,8 @@ async def test_deleting_the_file_rotates_at_restart_only(world: World) -> None:
 @example(step=4)
 @example(step=99)
 async def test_a_kill_at_any_step_leaves_no_file_or_a_whole_one(world: World, step: int) -> None:
-    """The process that makes the token is killed just before its n-th file operation. There is no token file or a whole one;
-    the next start succeeds, with that token if there is one."""
+    """The process that makes the token is killed just before its n-th file operation. There is no token file or a whole
+    one; the next start succeeds, with that token if there is one."""
     folder = folder_of(world)
     end = world.mcp_token_child(folder, folder=folder, step=kill_at(step)).wait()
     assert end.killed or end.ok, f"the child ended otherwise: {end.text}"
@@ -284,8 +284,8 @@ async def test_a_kill_at_any_step_leaves_no_file_or_a_whole_one(world: World, st
 @example(written=1)
 @example(written=0)
 async def test_a_kill_within_the_write_leaves_no_torn_file(world: World, written: int) -> None:
-    """The process that makes the token dies after so many bytes of it are on disk. No torn token file is left, and the next
-    start makes a token of its own."""
+    """The process that makes the token dies after so many bytes of it are on disk. No torn token file is left, and the
+    next start makes a token of its own."""
     folder = folder_of(world)
     end = world.mcp_token_child(folder, file_bytes_max=written).wait()
     assert not end.ok, f"a token of {written} bytes was made: {end.text}"
