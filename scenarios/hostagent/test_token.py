@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lasttick import World, scenario
-from lasttick.targets.forked import NOBODY, Barrier, kill_at, meet_at_making
+from lasttick.targets.forked import NOBODY, Barrier, Forked, kill_at, meet_at_making
 from lasttick.targets.outcome import StartRefused
 
 NAME = "host_mcp_token.json"
@@ -210,34 +210,33 @@ async def test_what_is_no_file_is_refused(world: World, what: str) -> None:
 
 
 @scenario("HA-03", rung="memory")
-@pytest.mark.parametrize("there", [False, True], ids=["no-file", "unreadable-file"])
-async def test_an_unwritable_folder_is_refused(world: World, there: bool) -> None:
-    """A process of another user, which can not write the folder, or not read the file in it. It is refused with a
-    message, makes nothing, and never goes on with a token that only it knows."""
+@pytest.mark.parametrize("what", ["unwritable-folder", "unreadable-file"])
+async def test_without_the_right_to_it_it_is_refused(world: World, what: str) -> None:
+    """A process of another user that can not write the folder, or can, but not read the file in it. It is refused with
+    a message, changes nothing, and never goes on with a token that only it knows."""
     folder = folder_of(world)
     world.path.chmod(0o711)
-    if there:
-        put(folder, record(), 0o600 if os.geteuid() == 0 else 0o000)
-    folder.chmod(0o555)
+    root = os.geteuid() == 0
+    if what == "unwritable-folder":
+        folder.chmod(0o555)
+    else:
+        put(folder, record(), 0o600 if root else 0o000)
+        if root:
+            os.chown(folder, NOBODY, NOBODY)
     try:
-        assert not could_write(folder), "this machine lets another user write there; the scenario shows nothing"
+        probe = Forked(
+            (folder / "probe").touch if what == "unwritable-folder" else (folder / NAME).read_text, uid=NOBODY
+        )
+        assert not probe.wait().ok, f"on this machine the other user has the right to it: {what} shows nothing"
         end = world.mcp_token_child(folder, uid=NOBODY).wait()
     finally:
         folder.chmod(0o700)
     assert not end.ok, f"it went on with a token of its own: {end.text}"
     assert_says(end.text, folder / NAME)
     assert "Permission denied" in end.text, f"the refusal must say why: {end.text}"
-    assert [path.name for path in folder.iterdir()] == [NAME] * there, "nothing was made"
-
-
-def could_write(folder: Path) -> bool:
-    from lasttick.targets.forked import Forked
-
-    def work() -> str:
-        (folder / "probe").touch()
-        return ""
-
-    return Forked(work, uid=NOBODY).wait().ok
+    left = {path.name: path.stat().st_size for path in folder.iterdir()}
+    expected = {} if what == "unwritable-folder" else {NAME: len(record())}
+    assert left == expected, f"nothing may be made or replaced, the folder now holds {left}"
 
 
 @scenario("HA-03")

@@ -48,7 +48,7 @@ class Forked:
 
     def __init__(
         self,
-        work: Callable[[], str],
+        work: Callable[[], str | None],
         *,
         uid: int | None = None,
         folder: Path | None = None,
@@ -73,7 +73,7 @@ class Forked:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes_max, file_bytes_max))
             if folder is not None and step is not None:
                 _watch(folder, step)
-            text, code = work(), 0
+            text, code = work() or "", 0
         except BaseException as error:
             text = f"{type(error).__name__}: {error}"
         finally:

@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute, Mount
 
@@ -258,7 +259,7 @@ def _heartbeat_names_sessions(right: Any) -> Any:
 
 
 def _status_takes_bearer(right: Any) -> Any:
-    async def status(self: Console, request: Any) -> JSONResponse:
+    async def status(self: Console, request: Request) -> JSONResponse:
         if request.headers.get("authorization", "").startswith("Bearer "):
             return JSONResponse(await self._status())
         return await right(self, request)
@@ -342,13 +343,14 @@ def _keeps_in_memory(right: Any) -> Any:
     return create
 
 
-def _unreadable_is_none(right: Any) -> Any:
+def _replaces_unreadable(right: Any) -> Any:
     def read(path: Path) -> bytes | None:
         try:
             return right(path)
         except PrivateFileError as error:
             if "Permission denied" not in error.happened:
                 raise
+            path.unlink()
             return None
 
     return read
@@ -438,7 +440,14 @@ def _names_nobody(self: InstanceLock) -> int | None:
 
 
 def _password_is_token(folder: Path, *, clock: Any, entropy: Any) -> str:
-    return str(json.loads((folder / tokens.FILE_NAME).read_text())["token"])
+    token = str(json.loads((folder / tokens.FILE_NAME).read_text())["token"])
+    return private_file.load_or_create(
+        folder / identity.CONSOLE_FILE_NAME,
+        name="password",
+        new_value=lambda: token,
+        pattern=identity.PASSWORD,
+        clock=clock,
+    ).value
 
 
 # -- the list ----------------------------------------------------------------------------------------------------------
@@ -723,13 +732,13 @@ MUTANTS: list[Mutant] = [
             "unwritable-token-in-memory",
             "When the file cannot be made, the token lives in memory only.",
             _wrap(private_file, "create", _keeps_in_memory),
-            "token/an-unwritable-folder-is-refused[no-file]",
+            "token/without-the-right-to-it-it-is-refused[unwritable-folder]",
         ),
         (
             "unreadable-token-made-anew",
-            "A file that cannot be read counts as none.",
-            _wrap(private_file, "read", _unreadable_is_none),
-            "token/an-unwritable-folder-is-refused[unreadable-file]",
+            "A file that cannot be read is replaced.",
+            _wrap(private_file, "read", _replaces_unreadable),
+            "token/without-the-right-to-it-it-is-refused[unreadable-file]",
         ),
         (
             "token-link-followed",
@@ -762,12 +771,6 @@ MUTANTS: list[Mutant] = [
             "leases-persist",
             "Leases outlive the host agent.",
             _replace(agent, "MemoryLeaseStore", _kept_store),
-            "restart/leases-vanish-and-the-token-stays[stop]",
-        ),
-        (
-            "token-rotates-at-restart",
-            "A restart makes a new token.",
-            _wrap(McpTokenStore, "load_or_create", _anew),
             "restart/leases-vanish-and-the-token-stays[stop]",
         ),
     ),
