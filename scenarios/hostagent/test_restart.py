@@ -36,7 +36,7 @@ async def test_leases_vanish_and_the_token_stays(world: World, way: str) -> None
     assert await host.busy() == ["phone-1"], "bob holds it now"
 
 
-@scenario("HA-15", "HA-07")
+@scenario("HA-15", "HA-07", rung="memory")
 @pytest.mark.parametrize("way", WAYS)
 async def test_old_sessions_are_unknown_and_clients_reconnect(world: World, way: str) -> None:
     """Alice and Bob have sessions when the host restarts. Their ids answer 404 on every method and take no lease; with
@@ -65,7 +65,7 @@ async def test_old_sessions_are_unknown_and_clients_reconnect(world: World, way:
     assert phone.callers == ["alice", "bob"]
 
 
-@scenario("HA-15")
+@scenario("HA-15", rung="memory")
 async def test_nothing_about_leases_is_on_disk(world: World) -> None:
     """A lease is taken, used, and outlived by a stop. The identity folder holds the same files before, while and
     after."""

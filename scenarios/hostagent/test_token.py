@@ -80,7 +80,7 @@ def assert_says(said: str, path: Path) -> None:
     assert SECRET not in said, f"the refusal shows the token: {said}"
 
 
-@scenario("HA-03")
+@scenario("HA-03", rung="memory")
 async def test_made_once_and_used_again(world: World) -> None:
     """An empty folder, two starts, and mcp-token before, between and after. One token for all, in a file of mode 0600
     that is written once and holds version, token and time."""
@@ -102,7 +102,7 @@ async def test_made_once_and_used_again(world: World) -> None:
     assert not [found.name for found in folder.iterdir() if found.suffix == ".tmp"], "no temporary file is left"
 
 
-@scenario("HA-03")
+@scenario("HA-03", rung="memory")
 async def test_each_host_has_a_token_of_its_own(world: World) -> None:
     """Two hosts in two folders. Two tokens, and neither opens the other's door."""
     one, two = await world.hostagent(), await world.hostagent(devices=["phone-2"])
@@ -175,7 +175,7 @@ async def test_a_wrong_content_stops_the_start(world: World, row: str) -> None:
     assert host.token != SECRET
 
 
-@scenario("HA-03")
+@scenario("HA-03", rung="memory")
 async def test_a_corrupt_file_stops_a_real_start(world: World) -> None:
     """A torn token file, in both modes. The start ends with a message that names the file, and leaves it."""
     path = put(folder_of(world), BAD["corrupt"])
@@ -239,7 +239,7 @@ async def test_without_the_right_to_it_it_is_refused(world: World, what: str) ->
     assert left == expected, f"nothing may be made or replaced, the folder now holds {left}"
 
 
-@scenario("HA-03")
+@scenario("HA-03", rung="memory")
 async def test_deleting_the_file_rotates_at_restart_only(world: World) -> None:
     """The token file is deleted under a running host. The old token goes on opening the door until the restart, and
     never after it; the new one is in a new file."""

@@ -535,7 +535,7 @@ MUTANTS: list[Mutant] = [
             "stop-waits-for-calls",
             "A stop waits until the driver calls in flight have ended.",
             _replace(agent, "_bounded", _waits_for_calls),
-            "mount/stops-in-five-seconds-whatever-is-open[json]",
+            "mount/stops-in-five-seconds-whatever-is-open",
         ),
     ),
     *_of(
@@ -565,7 +565,7 @@ MUTANTS: list[Mutant] = [
                 f"{method.lower()}-needs-no-token",
                 f"{method} is let in without a token.",
                 _method(method),
-                "door/every-method-needs-the-token[/mcp]",
+                "door/every-method-needs-the-token",
             )
             for method in ("HEAD", "GET", "DELETE", "OPTIONS", "POST", "PUT")
         ),
