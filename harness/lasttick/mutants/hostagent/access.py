@@ -771,7 +771,7 @@ MUTANTS: list[Mutant] = [
             "leases-persist",
             "Leases outlive the host agent.",
             _replace(agent, "MemoryLeaseStore", _kept_store),
-            "restart/leases-vanish-and-the-token-stays[stop]",
+            "restart/leases-vanish-and-the-token-stays",
         ),
     ),
     *_of(
