@@ -52,6 +52,19 @@ async def test_the_folder_is_free_after_a_stop(world: World) -> None:
     assert (await (await second.client("alice")).tap("phone-1")).ok
 
 
+@scenario("HA-23", rung="memory")
+async def test_the_folder_is_free_after_a_kill(world: World) -> None:
+    """The first host agent is gone from one instant to the next and leaves its files behind. The second starts at once,
+    with the same token."""
+    folder = world.path / "shared"
+    host = await world.hostagent(identity_dir=folder)
+    token = host.token
+    await host.kill()
+    second = await world.hostagent(identity_dir=folder)
+    assert second.token == token
+    assert (await (await second.client("alice")).tap("phone-1")).ok
+
+
 @scenario("HA-23", needs=("kill-process",))
 async def test_the_folder_is_free_after_kill_9(world: World) -> None:
     """The first host agent dies of SIGKILL and leaves its files behind. The second starts at once, with the same token,

@@ -12,6 +12,10 @@ from lasttick.targets.host import Host
 
 STOP_S = 5.0
 HOST = "phones.example"
+OTHER_PATHS = (
+    *("/", "/mcpx", "/mcp/x", "/mcp/mcp", "/mcp//", "//mcp", "/MCP", "/mcp;x", "/api/mcp", "/api/status/"),
+    "/.well-known/oauth-protected-resource",
+)
 BOTH = {"HOST_AGENT_CONSOLE_ALLOW_NON_LOOPBACK": "1"}
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -69,10 +73,11 @@ async def test_other_paths_are_the_consoles(world: World) -> None:
         nothing = await http.get("/no-such-page")
         assert nothing.status_code == 404, f"an unknown page of the console gave {nothing.status_code}"
         token = {"authorization": f"Bearer {host.token}"}
-        for path in ("/", "/mcpx", "/mcp/x", "/mcp/mcp", "/MCP", "/api/mcp", "/.well-known/oauth-protected-resource"):
+        for path in OTHER_PATHS:
             for headers in ({}, token):
                 answer = await http.get(path, headers=headers)
-                assert answer.status_code == 404, f"GET {path} with {list(headers)}: {answer.status_code}"
+                said = f"GET {path} with {list(headers)}: {answer.status_code} {answer.headers.get('location', '')}"
+                assert answer.status_code == 404, f"expected the console's 404, got {said}"
                 assert answer.text == nothing.text, f"GET {path} is not answered by the console: {answer.text[:100]}"
         assert (await http.get("/api/status")).status_code == 401, "the console's status wants its login"
 

@@ -112,7 +112,7 @@ class ProcessWorld(World):
         if arguments[0] == "hostagent":
             self._logs.append(child.log)
         try:
-            while (ready := child.poll_ready()) is None:  # noqa: ASYNC110
+            while (ready := child.poll_ready()) is None:
                 await asyncio.sleep(POLL_S)
         except ChildFailed as failed:
             if failed.refused:

@@ -798,7 +798,7 @@ MUTANTS: list[Mutant] = [
             "lock-survives-kill",
             "The pid file is the lock, so a killed host agent keeps the folder.",
             _wrap(InstanceLock, "acquire", _pid_file_is_the_lock),
-            "instance/the-folder-is-free-after-kill-9",
+            "instance/the-folder-is-free-after-a-kill",
         ),
     ),
 ]
