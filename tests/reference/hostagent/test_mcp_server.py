@@ -293,6 +293,30 @@ def test_a_delete_during_a_call_frees_the_lease_when_the_driver_ends() -> None:
     with_rig(body)
 
 
+@pytest.mark.parametrize("takes_s", [0, 5])
+@pytest.mark.parametrize("steps", range(24))
+def test_a_delete_at_any_step_of_a_call_leaves_nothing(steps: int, takes_s: float) -> None:
+    async def body(rig: Rig) -> None:
+        rig.phone.takes_s["tap"] = takes_s
+        alice = await rig.client()
+
+        async def delete() -> int:
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            return (await alice.delete()).status
+
+        first, second, deleted = await asyncio.gather(alice.tap(), alice.tap(), delete())
+        assert deleted == 200
+        assert {first["status"], second["status"]} <= {200, 404, 500}
+        await rig.loop.until(2 * takes_s)
+        assert await rig.held() == {}
+        assert rig.phone.overlaps == 0
+        assert rig.calls._running == {}
+        assert len(rig.endpoint.sessions) == 0
+
+    with_rig(body)
+
+
 def test_an_idle_session_ends_and_frees_its_leases_through_the_exit_stack() -> None:
     async def body(rig: Rig) -> None:
         alice = await rig.client()
@@ -499,12 +523,13 @@ def test_a_result_that_is_no_json_is_a_driver_error(caplog: pytest.LogCaptureFix
             rig.phone.answers["describe_screen"] = answer
             error = (await alice.call("describe_screen", device_id="phone-1"))["error"]
             assert (error["code"], error["data"]["reason"]) == (-32000, "driver_error")
-        rig.phone.answers["take_screenshot"] = {"width_px": 1}
-        error = (await alice.call("take_screenshot", device_id="phone-1"))["error"]
-        assert error["data"]["reason"] == "driver_error"
+        for answer in ({"width_px": 1}, {"png_base64": 5}, {"png_base64": "\ud800"}, {"png_base64": "", "x": b""}):
+            rig.phone.answers["take_screenshot"] = answer
+            error = (await alice.call("take_screenshot", device_id="phone-1"))["error"]
+            assert error["data"]["reason"] == "driver_error"
 
     with_rig(body)
-    assert [record.levelno for record in caplog.records if record.exc_info] == [logging.WARNING] * 6
+    assert [record.levelno for record in caplog.records if record.exc_info] == [logging.WARNING] * 9
 
 
 def test_a_fault_inside_the_host_agent_tells_the_client_nothing(caplog: pytest.LogCaptureFixture) -> None:

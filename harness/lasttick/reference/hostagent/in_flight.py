@@ -13,6 +13,7 @@ import json
 import logging
 from typing import Any
 
+import anyio
 import pydantic_core
 
 from lasttick.ports import AsgiApp
@@ -96,10 +97,12 @@ class Client:
     def __init__(self, send: Any) -> None:
         self._send = send
         self.gone = False
+        self.answered = False
 
     async def __call__(self, message: Any) -> None:
         if not self.gone:
             await self._send(message)
+        self.answered = message["type"] == "http.response.body" and not message.get("more_body", False)
 
 
 class InFlight:
@@ -161,6 +164,10 @@ class InFlight:
         async def call() -> None:
             try:
                 await self._app(scope, replay, client)
+            except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+                # The session was deleted under the request: the SDK answers, then trips over the stream it has closed.
+                if not client.answered:
+                    raise
             finally:
                 self._ids.pop(key, None)
 

@@ -180,16 +180,16 @@ class McpEndpoint:
     async def call_tool(self, holder: Holder | None, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
         """One call, as an MCP result. Raises ToolError."""
         result = await self._calls.run(holder, name, arguments)
-        if name == "take_screenshot":
-            png = types.ImageContent(type="image", data=result["png_base64"], mime_type="image/png")
-            rest = {key: value for key, value in result.items() if key != "png_base64"}
-            return types.CallToolResult(content=[png], structured_content=rest)
+        png = result.pop("png_base64") if name == "take_screenshot" else None
         try:
             text = tools.as_text(result)
         except (TypeError, ValueError, RecursionError) as error:
             log.warning("the result of %s is no JSON", name, exc_info=error)
             raise errors.driver_error(str(arguments.get("device_id", "")), f"the result is no JSON: {error}") from None
-        return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=result)
+        content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
+        if png is not None:
+            content = [types.ImageContent(type="image", data=png, mime_type="image/png")]
+        return types.CallToolResult(content=content, structured_content=result)
 
     async def _list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         if params is not None and params.cursor is not None:

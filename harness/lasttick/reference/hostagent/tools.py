@@ -198,11 +198,16 @@ def _finished(spec: ToolSpec, result: Any, scale: int) -> dict[str, Any]:
     """A driver's result as the agent gets it. Raises ValueError when the driver answered something unusable."""
     if not isinstance(result, Mapping):
         raise ValueError(f"the driver answered {spec.name} with {type(result).__name__}; expected a JSON object")
-    if spec.name == "take_screenshot" and not isinstance(result.get("png_base64"), str):
+    if spec.name == "take_screenshot" and not _is_base64(result.get("png_base64")):
         raise ValueError("the driver answered take_screenshot without png_base64; expected a PNG in base64")
     if spec.gives_pixels:
         return {**geometry.with_tap_points(result, scale), "scale": scale}
     return dict(result)
+
+
+def _is_base64(value: Any) -> bool:
+    """As far as the wire needs it: a decoder's complaint is the agent's to read."""
+    return isinstance(value, str) and value.isascii()
 
 
 def as_text(result: Mapping[str, Any]) -> str:
