@@ -101,6 +101,10 @@ class DeviceDriver(Protocol):
         """Cheap: may not wait for a running action."""
         ...
 
+    async def left_over(self) -> bool:
+        """Whether an action that somebody began before this driver existed still runs: a host killed while it drove."""
+        ...
+
     async def perform(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Run one of the nine leased tools; `arguments` come without `device_id`. JSON-able result.
 

@@ -93,7 +93,9 @@ def test_only_the_last_example_is_drawn(calls: Any) -> None:
 
 
 def test_cloud_assignments_trouble_and_unknown_callers(calls: Any) -> None:
-    calls.add(0, "cloud", "cloud.assign", "as-1", device_id="phone-1").add(1, "phone-1", "trouble", what="slow", seconds=3)
+    calls.add(0, "cloud", "cloud.assign", "as-1", device_id="phone-1").add(
+        1, "phone-1", "trouble", what="slow", seconds=3
+    )
     calls.add(5, "cloud", "cloud.result", "as-1", status="failed", failure_reason="device held")
     calls.add(6, "phone-1", "driver.start", "d9", tool="tap", caller=None).add(9, "phone-1", "driver.end", "d9")
     text = lanes(calls.events)

@@ -68,13 +68,17 @@ class FakeDevice:
         """Answers at once, also during an action and while the device hangs."""
         return self._health
 
+    async def left_over(self) -> bool:
+        """In this process nobody was here before."""
+        return False
+
     @property
     def running(self) -> int:
         """How many actions are going on now."""
         return len(self._running)
 
     def as_json(self) -> dict[str, Any]:
-        """`{device_id, platform, scale, width_px, height_px, health}`."""
+        """`{device_id, platform, scale, width_px, height_px, health, running}`; `running` counts actions."""
         info = self.info
         return {
             "device_id": info.device_id,
@@ -82,6 +86,7 @@ class FakeDevice:
             "scale": info.scale,
             "width_px": info.width_px,
             "height_px": info.height_px,
+            "running": self.running,
             "health": self._health,
         }
 

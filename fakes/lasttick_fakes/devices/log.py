@@ -80,6 +80,11 @@ class Log:
             self._on_log(entry)
         return entry
 
+    def clear(self) -> None:
+        """Forget all lines and count from 1 again."""
+        self._entries.clear()
+        self._count = 0
+
     def entries(self, after_seq: int = 0) -> list[LogEntry]:
         """The kept lines with a larger `seq`."""
         skip = max(0, after_seq - self.dropped)

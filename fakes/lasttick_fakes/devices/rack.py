@@ -61,6 +61,12 @@ class Rack:
         self._devices.update((device.info.device_id, device) for device in added)
         return added
 
+    def clear(self) -> None:
+        """Take every device out, switched off, and begin a new log: the next scenario's rack."""
+        self.close()
+        self._devices.clear()
+        self.log.clear()
+
     async def drivers(self) -> Sequence[DeviceDriver]:
         """The devices as drivers, for a host in the same process."""
         return self.devices

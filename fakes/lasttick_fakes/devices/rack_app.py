@@ -1,7 +1,8 @@
 """How does a host in another process reach the fake devices? The rack's HTTP wire, as an ASGI app.
 
-    GET  /v1/devices                     {"devices": [{device_id, platform, scale, width_px, height_px, health}]}
+    GET  /v1/devices                     {"devices": [{device_id, platform, scale, width_px, height_px, health, running}]}
     POST /v1/devices                     {"devices": "phone-3=android,ipad-2=ios@3"} -> 201, the added ones
+    DELETE /v1/devices                   all devices out, a new log -> 200
     GET  /v1/devices/{id}                one of them; readable during an action
     POST /v1/devices/{id}/perform        {"tool", "arguments"} -> 200 {"result"} | 502 {"error"} when the device failed
     POST /v1/devices/{id}/trouble        {"kind", "tool"?, "s"?, "on_call"?} -> 200, the device
@@ -45,6 +46,10 @@ def rack_app(rack: Rack) -> Starlette:
         added = rack.add(parse_devices(body["devices"]))
         return JSONResponse({"devices": [device.as_json() for device in added]}, 201)
 
+    async def clear_devices(request: Request) -> Response:
+        rack.clear()
+        return JSONResponse({"devices": []})
+
     async def get_device(request: Request) -> Response:
         return JSONResponse(rack.device(request.path_params["device_id"]).as_json())
 
@@ -71,6 +76,7 @@ def rack_app(rack: Rack) -> Starlette:
         routes=[
             Route("/v1/devices", list_devices, methods=["GET"]),
             Route("/v1/devices", add_devices, methods=["POST"]),
+            Route("/v1/devices", clear_devices, methods=["DELETE"]),
             Route("/v1/devices/{device_id}", get_device, methods=["GET"]),
             Route("/v1/devices/{device_id}/perform", perform, methods=["POST"]),
             Route("/v1/devices/{device_id}/trouble", make_trouble, methods=["POST"]),

@@ -18,7 +18,7 @@ import typer
 from lasttick.cli.errors import INTERRUPTED, PASSED, USAGE
 
 PLAIN = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
-app = typer.Typer(help="Who may call a tool, who holds the device, and what happens at the last tick.", **PLAIN)  # type: ignore[arg-type]
+app = typer.Typer(help="Who may call a tool, who holds the device, what the last tick does.", **PLAIN)  # type: ignore[arg-type]
 serve = typer.Typer(help="Any part as a server, until SIGTERM or Ctrl-C.", **PLAIN)  # type: ignore[arg-type]
 app.add_typer(serve, name="serve")
 
@@ -107,7 +107,7 @@ def run(
 def explain(
     id: Annotated[str, typer.Argument(help="A requirement (HA-06) or a law (lease/exclusive).")], json: Json = False
 ) -> int:
-    """Show an id's text, source, scenarios and the mutants that break it."""
+    """Show an id's text, source, scenarios and mutants."""
     from lasttick.cli.explain import explain_id
 
     return explain_id(id, as_json=json)
@@ -123,7 +123,7 @@ def requirements(json: Json = False) -> int:
 
 @app.command("mcp-token")
 def mcp_token(identity_dir: IdentityDir = None) -> int:
-    """Print the host agent's MCP token; make it if there is none yet."""
+    """Print the host agent's MCP token; made if absent."""
     from lasttick.cli.serve import print_token
 
     return print_token(identity_dir)

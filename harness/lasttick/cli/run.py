@@ -31,6 +31,8 @@ def run_scenarios(pattern: str | None, *, seed: int, mode: str, workers: str | N
         raise UsageError(f"-n is {workers!r}", "a number of processes, or auto", "try -n 2")
     folder = scenarios_folder(Path.cwd())
     _refuse_no_match(pattern, folder)
+    # A reports folder that can not be is said now, not by the plugin after the first scenario.
+    Path(REPORTS, "runs").mkdir(parents=True, exist_ok=True)
 
     import pytest
 
@@ -109,7 +111,9 @@ def _refuse_no_match(pattern: str | None, folder: Path) -> None:
 def _pytest_arguments(folder: Path, pattern: str | None, seed: int, mode: str, workers: str | None) -> list[str]:
     project = Path.cwd()
     shown = folder.relative_to(project) if folder.is_relative_to(project) else folder
-    arguments = [str(shown), f"--rootdir={project}", "--import-mode=importlib", "--no-header"]
+    arguments = [str(shown), "--rootdir=.", "--import-mode=importlib", "--no-header"]
+    # pytest finds that this very program is loaded already and would say so under every run.
+    arguments += ["-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning"]
     arguments += ["--lasttick-seed", str(seed), "--lasttick-mode", mode, "--lasttick-out", REPORTS]
     if pattern is not None:
         arguments += ["--lasttick-select", pattern]

@@ -17,6 +17,8 @@ class InFlight:
     """A call that was sent and not yet answered. Await it for the Answer; `drop()` cuts its connection."""
 
     def __init__(self, task: asyncio.Task[Answer], request_id: int, ref: str) -> None:
+        # A call whose answer the scenario does not want may be lost; the trace says so.
+        task.add_done_callback(_seen)
         self.task = task
         self.request_id = request_id
         self.ref = ref
@@ -137,6 +139,15 @@ class Client:
         if self.raw.session_id is not None and answer.http_status == 404:
             emit(self.name, "session.end", session=self._alias, lost=True)
         return answer
+
+
+def _seen(task: asyncio.Task[Answer]) -> None:
+    from lasttick_fakes.client import LostTransport
+
+    if not task.cancelled() and isinstance(task.exception(), LostTransport):
+        return
+    # Any other error stays unseen, and fails the scenario unless somebody awaits the call.
+    task._log_traceback = not task.cancelled() and task.exception() is not None  # type: ignore[attr-defined]
 
 
 def answer_of(reply: Reply) -> Answer:

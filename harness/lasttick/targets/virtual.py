@@ -189,6 +189,7 @@ class VirtualHost:
             cloud_transport=self._outside,
         )
         up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._agent = agent
         self._main = asyncio.create_task(self._run(agent, up), name=options.name)
         await up
         self._site = world.network.serve(self._origin, agent.app)
@@ -207,8 +208,9 @@ class VirtualHost:
         assert self._site is not None
         self._outside.cut()
         self._site.cut()
+        # A killed process takes no time to die. What is left of this one may take some, but it reaches nobody.
+        self._agent.instance_lock.lose()
         self._main.cancel()
-        # What it still tries to do reaches nobody, and is not waited for: a killed process takes no time to die.
         await self._world.settle()
 
     async def _run(self, agent: HostAgent, up: asyncio.Future[None]) -> None:

@@ -25,7 +25,7 @@ def test_list_act_and_read_the_log(rack) -> None:
     async def story(client: httpx.AsyncClient) -> None:
         devices = (await client.get("/v1/devices")).json()["devices"]
         phone = {"device_id": "phone-1", "platform": "android", "scale": 1, "width_px": 180, "height_px": 324}
-        assert devices[0] == {**phone, "health": "ok"}
+        assert devices[0] == {**phone, "health": "ok", "running": 0}
         assert [device["scale"] for device in devices] == [1, 2, 3]
         assert (await client.get("/v1/devices/phone-1")).json() == devices[0]
         tap = {"tool": "tap", "arguments": {"x": 50, "y": 60}}
@@ -39,6 +39,17 @@ def test_list_act_and_read_the_log(rack) -> None:
     over_the_wire(rack, story)
 
 
+def test_a_cleared_rack_has_no_devices_and_a_new_log(rack) -> None:
+    async def story(client: httpx.AsyncClient) -> None:
+        await client.post("/v1/devices/phone-1/perform", json={"tool": "tap", "arguments": {"x": 1, "y": 1}})
+        assert (await client.delete("/v1/devices")).status_code == 200
+        assert (await client.get("/v1/devices")).json() == {"devices": []}
+        assert (await client.get("/v1/log")).json() == {"log": [], "dropped": 0}
+        assert (await client.post("/v1/devices", json={"devices": "phone-1"})).status_code == 201
+
+    over_the_wire(rack, story)
+
+
 def test_trouble_and_health_during_an_action(clock, rack) -> None:
     async def story(client: httpx.AsyncClient) -> None:
         body = trouble.slow("tap", 5).as_json()
@@ -47,7 +58,8 @@ def test_trouble_and_health_during_an_action(clock, rack) -> None:
             client.post("/v1/devices/phone-1/perform", json={"tool": "tap", "arguments": {"x": 1, "y": 1}})
         )
         await clock.advance(1)
-        assert (await client.get("/v1/devices/phone-1")).json()["health"] == "ok"
+        during = (await client.get("/v1/devices/phone-1")).json()
+        assert (during["health"], during["running"]) == ("ok", 1)
         await client.post("/v1/devices/phone-1/trouble", json={"kind": "disconnect"})
         answer = await tap
         assert (answer.status_code, answer.json()["error"][:26]) == (502, "phone-1 is disconnected; a")

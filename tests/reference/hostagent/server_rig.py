@@ -46,6 +46,9 @@ class ScriptedDriver:
             raise DriverError("no answer")
         return self.state
 
+    async def left_over(self) -> bool:
+        return False
+
     async def perform(self, tool: str, arguments: Mapping[str, Any]) -> Any:
         self.log.append((self.clock.now_ns() / 1e9, "start", tool))
         self.arguments.append(dict(arguments))

@@ -16,7 +16,7 @@ import httpx
 from fastapi import FastAPI
 
 from lasttick.ports import Clock, DriverError, Drivers, Entropy, LeaseStore
-from lasttick.reference.hostagent import identity, status_board, tokens
+from lasttick.reference.hostagent import identity, predecessor, status_board, tokens
 from lasttick.reference.hostagent.assignments import AssignmentExecutor
 from lasttick.reference.hostagent.calls import LeasedCalls
 from lasttick.reference.hostagent.claim_loop import ClaimLoop
@@ -61,6 +61,7 @@ class HostAgent:
         self.config = config
         self.manager = DeviceManager()
         self.store: LeaseStore = MemoryLeaseStore(clock, config.ttl_s) if store is None else store
+        self.instance_lock = InstanceLock(config.identity_dir)
         self._drivers = drivers
         self._clock = clock
         self._entropy = entropy
@@ -105,12 +106,13 @@ class HostAgent:
         self._entered = True
         async with AsyncExitStack() as stack:
             folder = self.config.identity_dir
-            stack.enter_context(InstanceLock(folder))
+            stack.enter_context(self.instance_lock)
             self._token = self._tokens.load_or_create().token
             known = identity.load_or_create_identity(folder, clock=self._clock, entropy=self._entropy)
             self._host_id = known.host_id
             self._console.password = identity.load_or_create_password(folder, clock=self._clock, entropy=self._entropy)
             await self._find_devices()
+            await stack.enter_async_context(predecessor.waited_out(self.manager, self._clock))
             # After the endpoint on the way out, when no new call can come any more.
             stack.push_async_callback(_bounded, self._calls.aclose, "driver calls")
             await stack.enter_async_context(self._endpoint.running())

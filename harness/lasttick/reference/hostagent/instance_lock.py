@@ -66,7 +66,12 @@ class InstanceLock:
 
     def release(self) -> None:
         """Give the folder back. The lock goes last, so the pid file never names somebody who has gone."""
-        self._pid_file.unlink(missing_ok=True)
+        if self._lock.is_locked:
+            self._pid_file.unlink(missing_ok=True)
+            self._lock.release()
+
+    def lose(self) -> None:
+        """What the operating system does when it kills the process: the lock is gone, the pid file stays."""
         self._lock.release()
 
     def __enter__(self) -> InstanceLock:

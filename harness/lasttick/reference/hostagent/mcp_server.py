@@ -170,8 +170,11 @@ class McpEndpoint:
     async def running(self) -> AsyncIterator[None]:
         """While inside, requests are served. On the way out every session ends."""
         async with self._manager.run():
-            yield
-        await self._in_flight.aclose()
+            try:
+                yield
+            finally:
+                # Before the SDK ends its sessions: it waits, shielded, for somebody to take the answers of open calls.
+                await self._in_flight.aclose()
 
     async def end_session(self, session_id: str) -> None:
         """A session is over: its leases go now, or when its running driver calls end (rulings 6 and 8)."""

@@ -45,7 +45,7 @@ class RackClient:
         if answer.status_code != 200:
             raise DriverError(f"the rack answered HTTP {answer.status_code} to the list of its devices")
         try:
-            found = [RackDriver(_info(device), self._http) for device in answer.json()["devices"]]
+            found = [RackDriver(_info(row), self._http, row.get("running", 0) > 0) for row in answer.json()["devices"]]
         except (ValueError, KeyError, TypeError) as error:
             raise DriverError(f"the rack's list of devices cannot be read: {error!r}") from error
         if self._only is None:
@@ -62,9 +62,10 @@ class RackClient:
 class RackDriver:
     """One device of a rack, as `ports.DeviceDriver`."""
 
-    def __init__(self, info: DeviceInfo, http: httpx.AsyncClient) -> None:
+    def __init__(self, info: DeviceInfo, http: httpx.AsyncClient, left_over: bool = False) -> None:
         self.info = info
         self._http = http
+        self._left_over = left_over
         self._path = f"/v1/devices/{quote(info.device_id, safe='')}"
 
     async def health(self) -> DriverHealth:
@@ -79,6 +80,16 @@ class RackDriver:
             return HEALTHS[answer.json()["health"]]
         except (ValueError, KeyError, TypeError):
             return "error"
+
+    async def left_over(self) -> bool:
+        """Asks the rack only while it has always said yes: what runs later is this host's own."""
+        if self._left_over:
+            try:
+                answer = await _send(self._http, "GET", self._path)
+                self._left_over = answer.json()["running"] > 0
+            except (DriverError, ValueError, KeyError, TypeError):
+                return True  # nobody knows what the device is doing
+        return self._left_over
 
     async def perform(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Run one action to its end, however long. Raises DriverError."""
