@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,7 +117,7 @@ def spec_of(function: Any) -> ScenarioSpec | None:
     """The mark's spec, or None for what is no scenario."""
     for mark in getattr(function, "pytestmark", ()):
         if mark.name == MARK:
-            return mark.args[0]  # type: ignore[no-any-return]
+            return mark.args[0]
     return None
 
 
@@ -265,7 +266,8 @@ def pytest_runtest_makereport(
         duration_s=call.duration,
     )
     if run.run is not None:
-        item.config.stash[REPORTER].folder.write_trace(run.id, run.run.events)
+        with _evidence_or_exit():
+            item.config.stash[REPORTER].folder.write_trace(run.id, run.run.events)
     if report.failed:
         from lasttick.report import failure_text
 
@@ -280,10 +282,21 @@ def pytest_runtest_makereport(
 def _spec(item: pytest.Item) -> ScenarioSpec:
     mark = item.get_closest_marker(MARK)
     assert mark is not None
-    return mark.args[0]  # type: ignore[no-any-return]
+    return mark.args[0]
 
 
 # -- the run folder --------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _evidence_or_exit() -> Iterator[None]:
+    """A run folder that cannot be written ends the run with one message, not with a traceback of pytest's inside."""
+    from lasttick.evidence import EvidenceError
+
+    try:
+        yield
+    except EvidenceError as error:
+        pytest.exit(f"lasttick: {error}", returncode=pytest.ExitCode.USAGE_ERROR)
 
 
 class Reporter:
@@ -327,7 +340,8 @@ class Reporter:
         if self._worker is not None or self._folder is None:
             return
         if self._results:
-            self._folder.finish(self._results, seed=self._settings.seed, mode=self._settings.mode)
+            with _evidence_or_exit():
+                self._folder.finish(self._results, seed=self._settings.seed, mode=self._settings.mode)
         else:
             shutil.rmtree(self._folder.path, ignore_errors=True)
 

@@ -74,7 +74,7 @@ class McpClient:
         return reply
 
     async def initialize(self, protocol_version: str = VERSIONS["handshake"]) -> Reply:
-        """Only the request, sent as a newcomer. Takes session id and version from a 200 with a result, from nothing else.
+        """Only the request, sent as a newcomer. Only a 200 with a result gives the client its session id and version.
 
         (The 400 for a missing session carries a session id too, which is nobody's.)
         """

@@ -1,6 +1,6 @@
 """Was the work handed over? The answer to a claim: waits, sends, and only then counts the assignment as delivered.
 
-It gives the offer back when the connection was dropped while it waited, when sending fails, or when the request is
+It gives the offer back when the connection was dropped before it sent, when sending fails, or when the request is
 cancelled. It cannot see an answer that was sent and lost on the road.
 """
 
@@ -28,6 +28,8 @@ class LongPoll(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         poll = self.cloud.poll(self.host_id)
+        if self.wait_s == 0:
+            poll.resolve(None)
         helpers = [] if not poll.waiting else [self._time_out(poll), self._watch(poll, receive)]
         tasks = [asyncio.create_task(helper) for helper in helpers]
         try:
@@ -35,7 +37,7 @@ class LongPoll(Response):
             # Stop watching before sending: a finished answer also looks like a disconnect to `receive`.
             for task in tasks:
                 task.cancel()
-            if poll.gone:
+            if poll.gone or hung_up(receive):
                 return
             if poll.closed_by_cloud or (assignment is not None and assignment.state != "offered"):
                 await _send(send, 503, json.dumps(not_reachable("it stopped").body()).encode())
@@ -67,6 +69,24 @@ class LongPoll(Response):
         while (await receive())["type"] != "http.disconnect":
             pass
         poll.drop()
+
+
+def hung_up(receive: Receive) -> bool:
+    """Is the connection gone already? Looked up now, because a server swallows what is sent to a closed connection.
+
+    `receive` is stepped by hand until it would wait: a watching task would learn of a hang-up only some turns of the
+    event loop later, and what was sent in between would count as delivered.
+    """
+    while True:
+        step = receive().__await__()
+        try:
+            next(step)
+        except StopIteration as message:
+            if message.value["type"] == "http.disconnect":
+                return True
+        else:
+            step.close()
+            return False
 
 
 async def _send(send: Send, status: int, body: bytes) -> None:

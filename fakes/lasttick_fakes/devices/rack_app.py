@@ -1,6 +1,7 @@
 """How does a host in another process reach the fake devices? The rack's HTTP wire, as an ASGI app.
 
-    GET  /v1/devices                     {"devices": [{device_id, platform, scale, width_px, height_px, health, running}]}
+    GET  /v1/devices                     {"devices": [one, ...]}, one = {device_id, platform, scale, width_px,
+                                         height_px, health, running}
     POST /v1/devices                     {"devices": "phone-3=android,ipad-2=ios@3"} -> 201, the added ones
     DELETE /v1/devices                   all devices out, a new log -> 200
     GET  /v1/devices/{id}                one of them; readable during an action

@@ -172,11 +172,12 @@ def serve_cloud(
     port: Port = 7002,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = LOOPBACK,
     heartbeat: Annotated[float, typer.Option(metavar="S", help="Time between a host's heartbeats.")] = 30.0,
+    mutant: Mutant = None,
 ) -> int:
     """The fake cloud control plane."""
     from lasttick.cli.serve import cloud
 
-    return cloud(port=port, host=host, heartbeat_s=heartbeat)
+    return cloud(port=port, host=host, heartbeat_s=heartbeat, mutant=mutant)
 
 
 @serve.command("devices")
@@ -184,8 +185,9 @@ def serve_devices(
     port: Port = 7001,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = LOOPBACK,
     devices: Annotated[str, typer.Option(metavar="LIST", help="As phone-1=android,ipad-1=ios@2.")] = "",
+    mutant: Mutant = None,
 ) -> int:
     """A rack of fake devices; more can be added over its wire."""
     from lasttick.cli.serve import rack
 
-    return rack(port=port, host=host, devices=devices)
+    return rack(port=port, host=host, devices=devices, mutant=mutant)

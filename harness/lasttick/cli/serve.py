@@ -28,20 +28,20 @@ def hostagent(**options: Any) -> int:
     return PASSED
 
 
-def cloud(*, port: int, host: str, heartbeat_s: float) -> int:
+def cloud(*, port: int, host: str, heartbeat_s: float, mutant: str | None) -> int:
     from lasttick.targets import serve
 
     check_seconds("--heartbeat", heartbeat_s)
     with _refusals():
-        serve.run_cloud(host=host, port=port, heartbeat_s=heartbeat_s)
+        serve.run_cloud(host=host, port=port, heartbeat_s=heartbeat_s, mutant=mutant)
     return PASSED
 
 
-def rack(*, port: int, host: str, devices: str) -> int:
+def rack(*, port: int, host: str, devices: str, mutant: str | None) -> int:
     from lasttick.targets import serve
 
     with _refusals():
-        serve.run_devices(devices=devices, host=host, port=port)
+        serve.run_devices(devices=devices, host=host, port=port, mutant=mutant)
     return PASSED
 
 

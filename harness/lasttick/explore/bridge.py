@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 from lasttick.engine.chance import derive
@@ -52,13 +53,8 @@ def prepare(
 @contextmanager
 def no_mined_constants() -> Iterator[None]:
     """While open, Hypothesis sees no constants of local modules."""
-    from hypothesis.internal.conjecture import providers
-
-    empty = type(providers._local_constants)(
-        integers=type(providers._local_constants.integers)(),
-        floats=type(providers._local_constants.floats)(key=providers.float_to_int),
-        bytes=type(providers._local_constants.bytes)(),
-        strings=type(providers._local_constants.strings)(),
-    )
+    providers: Any = import_module("hypothesis.internal.conjecture.providers")
+    none = providers.SortedSet
+    empty = providers.Constants(integers=none(), floats=none(key=providers.float_to_int), bytes=none(), strings=none())
     with replaced(providers, "_get_local_constants", lambda: empty):
         yield

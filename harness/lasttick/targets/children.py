@@ -6,6 +6,7 @@ Source: contract world, "Host agent's surface" (ready line), DESIGN "What machin
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -35,6 +36,8 @@ class Child:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
+                # Without compiled files every child would compile all it imports again, for seconds.
+                env={name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
             )
         self._began = time.perf_counter()
 

@@ -51,9 +51,9 @@ class Device:
         """From now on `tool` (or "*") takes this long."""
         await self._trouble(kind="slow", tool=tool, s=seconds)
 
-    async def hang(self, tool: str = "*") -> None:
-        """Actions that start from now on do not end before `heal`."""
-        await self._trouble(kind="hang", tool=tool)
+    async def hang(self) -> None:
+        """Nothing finishes, neither running nor new actions, until `heal`; then they finish as usual."""
+        await self._trouble(kind="hang")
 
     async def disconnect(self) -> None:
         await self._trouble(kind="disconnect")

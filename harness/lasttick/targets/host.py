@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import httpx
 
@@ -16,6 +16,9 @@ from lasttick.targets.client import Client
 
 if TYPE_CHECKING:
     from lasttick.targets.world import World
+
+
+Era: TypeAlias = Literal["handshake", "modern"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ class Host:
 
     # -- who talks to it
 
-    async def client(self, name: str = "agent", era: str = "handshake", *, token: str | None = None) -> Client:
+    async def client(self, name: str = "agent", era: Era = "handshake", *, token: str | None = None) -> Client:
         """A new MCP client, its session opened (modern era: no session exists)."""
         from lasttick_fakes.client import McpClient
 

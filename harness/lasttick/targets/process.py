@@ -70,7 +70,8 @@ class ProcessWorld(World):
     # -- parts
 
     def hostagent_part(self, options: HostOptions, again: Host | None = None) -> Part:
-        _http("POST", f"{self.rack_url}/v1/devices", {"devices": ",".join(options.devices)})
+        if again is None:
+            _http("POST", f"{self.rack_url}/v1/devices", {"devices": ",".join(options.devices)})
         port = (urlsplit(again.url).port or 0) if again else 0
         return ProcessHost(self, options, port)
 

@@ -58,7 +58,7 @@ def run_hostagent(options: HostAgentOptions) -> None:
         asyncio.run(_hostagent(options))
 
 
-def run_devices(*, devices: str, host: str = "127.0.0.1", port: int = 7001) -> None:
+def run_devices(*, devices: str, host: str = "127.0.0.1", port: int = 7001, mutant: str | None = None) -> None:
     """Serve a rack of fake devices. Raises ServeError."""
     from lasttick_fakes.devices import DeviceSpecError, Rack, parse_devices, rack_app
 
@@ -72,10 +72,13 @@ def run_devices(*, devices: str, host: str = "127.0.0.1", port: int = 7001) -> N
         finally:
             rack.close()
 
-    asyncio.run(serve())
+    with _mutant(mutant):
+        asyncio.run(serve())
 
 
-def run_cloud(*, host: str = "127.0.0.1", port: int = 7002, heartbeat_s: float = 30.0) -> None:
+def run_cloud(
+    *, host: str = "127.0.0.1", port: int = 7002, heartbeat_s: float = 30.0, mutant: str | None = None
+) -> None:
     """Serve the fake cloud control plane. Raises ServeError."""
     from lasttick_fakes.cloud import Cloud, asgi
 
@@ -84,9 +87,10 @@ def run_cloud(*, host: str = "127.0.0.1", port: int = 7002, heartbeat_s: float =
         try:
             await _serve("cloud", asgi(cloud), _listen(host, port), path="")
         finally:
-            cloud.stop()
+            await cloud.close()
 
-    asyncio.run(serve())
+    with _mutant(mutant):
+        asyncio.run(serve())
 
 
 def mcp_token(identity_dir: Path | None) -> str:

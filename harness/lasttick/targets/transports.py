@@ -18,7 +18,7 @@ def memory_transport(network: Network, library: Any = httpx) -> Any:
 
 @functools.cache
 def _adapter(library: Any) -> Any:
-    class Body(library.AsyncByteStream):  # type: ignore[misc]
+    class Body(library.AsyncByteStream):
         def __init__(self, exchange: Exchange) -> None:
             self._exchange = exchange
 
@@ -32,7 +32,7 @@ def _adapter(library: Any) -> Any:
         async def aclose(self) -> None:
             self._exchange.disconnect()
 
-    class MemoryTransport(library.AsyncBaseTransport):  # type: ignore[misc]
+    class MemoryTransport(library.AsyncBaseTransport):
         def __init__(self, network: Network) -> None:
             self._network = network
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from lasttick.checks import Verdict, VerdictWord
 from lasttick.engine.trace import trace_sha256
-from lasttick.evidence import Examples, Falsified, ScenarioResult
+from lasttick.evidence import Examples, Falsified, ScenarioResult, trace_path
+from lasttick.requirements import load_catalogue
 from lasttick.targets.outcome import CheckFailed, Inconclusive
 from lasttick.targets.run import ScenarioRun
 
@@ -36,7 +37,7 @@ def judge(
     return ScenarioResult(
         id=scenario_id,
         requirements=tuple(claim for claim in claims if "/" not in claim),
-        laws=tuple(claim for claim in claims if "/" in claim),
+        laws=load_catalogue().laws_of(claims),
         verdict=verdict,
         reason=reason,
         duration_s=duration_s,
@@ -47,7 +48,7 @@ def judge(
         falsified=Falsified(run.arguments or {}, f"lasttick run {scenario_id} --seed {run.seed}")
         if run and run.failed and is_property
         else None,
-        trace=f"traces/{scenario_id}.jsonl" if run else None,
+        trace=str(trace_path(scenario_id)) if run else None,
     )
 
 

@@ -6,6 +6,7 @@ Source: DESIGN "The flow", contract world, "Modes and controls".
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,9 +45,13 @@ FIRST_HOST_PORT = 8765
 
 @dataclass(slots=True)
 class VirtualTrouble:
-    """Faults of the run: the wall clock (`wall.step`, `wall.drift`, `wall.pause`), suspended time, message delay."""
+    """Faults of the run: the wall clock (`wall.step`, `wall.drift`, `wall.pause`), suspended time,
+    message delay, the order of ready tasks.
+    """
 
     wall: VirtualClock
+    _loop: VirtualLoop
+    _schedule: random.Random
     _network: Network
     _delay: Delay
     _trace: Trace
@@ -56,6 +61,11 @@ class VirtualTrouble:
         self._trace.emit("harness", "trouble", None, what="delay", low_s=low_s, high_s=high_s)
         self._delay.low_s, self._delay.high_s = low_s, high_s
         self._network.delay = self._delay
+
+    def shuffle(self) -> None:
+        """From now on ready tasks run in a seeded order instead of their own."""
+        self._trace.emit("harness", "trouble", None, what="shuffle")
+        self._loop.shuffle = self._schedule
 
     def step(self, seconds: float) -> None:
         """The wall clock jumps."""
@@ -83,7 +93,9 @@ class VirtualWorld(World):
         self.callers = Callers()
         trace.listeners.append(self.callers.see)
         self.network = Network()
-        self.trouble = VirtualTrouble(self.clock, self.network, Delay(self.random("trouble")), trace)
+        self.trouble = VirtualTrouble(
+            self.clock, loop, self.random("schedule"), self.network, Delay(self.random("trouble")), trace
+        )
         self._log: list[LogEntry] = []
         self.rack = Rack(self.clock, on_log=self._driver_wrote)
         self.network.serve(RACK, rack_app(self.rack))
@@ -135,7 +147,7 @@ class VirtualWorld(World):
     async def _close_parts(self) -> None:
         self.rack.close()
         if self._cloud is not None:
-            self._cloud.fake.stop()
+            await self._cloud.fake.close()
 
     def _driver_wrote(self, entry: RackEntry) -> None:
         caller = self.callers.of(entry.device_id, entry.tool, entry.arguments) if entry.kind == "start" else None

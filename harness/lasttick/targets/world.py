@@ -9,10 +9,11 @@ import asyncio
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from lasttick.engine.chance import Chance
+from lasttick.engine.chance import Chance, derive
 from lasttick.engine.trace import Trace
 from lasttick.targets.host import Host, HostOptions, Part
 from lasttick.targets.outcome import Inconclusive
@@ -20,6 +21,7 @@ from lasttick.targets.told import LogEntry
 
 if TYPE_CHECKING:
     import httpx
+    from faker import Faker
 
     from lasttick.mutants import Mutant
     from lasttick.ports import LeaseStore
@@ -82,6 +84,15 @@ class World(ABC):
     def random(self, stream: str) -> random.Random:
         """A named random stream of this example's seed."""
         return self.chance.stream(stream)
+
+    @cached_property
+    def faker(self) -> Faker:
+        """Made-up names and texts, seeded from this example's seed."""
+        from faker import Faker
+
+        made = Faker("en_US")
+        made.seed_instance(derive(self.seed, "faker"))
+        return made
 
     # -- parts
 

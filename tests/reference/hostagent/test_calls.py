@@ -333,21 +333,6 @@ def test_closing_ends_what_runs() -> None:
     with_rig(body)
 
 
-def test_drive_runs_the_driver_without_a_lease() -> None:
-    async def body(rig: Rig) -> None:
-        assert await rig.calls.drive("phone-1", "tap", {"x": 1, "y": 1}) == {"ok": True}
-        assert await rig.held() == {}
-        assert (await refused(rig.calls.drive("phone-9", "tap", {"x": 1, "y": 1}))).reason == "unknown_device"
-        assert (await refused(rig.calls.drive("phone-1", "tap", {"x": 1}))).reason == "bad_arguments"
-        assert (await refused(rig.calls.drive("phone-1", "list_devices", {}))).code == -32602
-        assert (await refused(rig.calls.drive("phone-1", "device_status", {}))).reason == "unknown_tool"
-        rig.phone.takes_s["tap"] = 400
-        assert (await refused(rig.calls.drive("phone-1", "tap", {"x": 1, "y": 1}))).reason == "driver_stuck"
-        assert (await refused(rig.calls.drive("phone-1", "tap", {"x": 1, "y": 1}))).reason == "driver_stuck"
-
-    with_rig(body)
-
-
 def test_an_assignment_that_holds_its_device_calls_like_a_session_and_its_pin_outlives_it() -> None:
     async def body(rig: Rig) -> None:
         rig.phone.takes_s["tap"] = 90

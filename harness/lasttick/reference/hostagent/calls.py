@@ -30,7 +30,7 @@ class DriverCall:
 
     __slots__ = ("answer", "arguments", "device_id", "error", "holder", "result", "tool")
 
-    def __init__(self, holder: Holder | None, tool: str, arguments: Mapping[str, Any]) -> None:
+    def __init__(self, holder: Holder, tool: str, arguments: Mapping[str, Any]) -> None:
         self.holder = holder
         self.tool = tool
         self.arguments = arguments
@@ -131,22 +131,9 @@ class LeasedCalls:
         if not await self._turns.take(device_id, holder, self._max_call_s):
             raise self._busy(device_id, holder, own=True)
         call = DriverCall(holder, tool, arguments)
-        self._start(self._carry_out(call, holder), call)
-        return await self._answer(call)
-
-    async def drive(self, device_id: str, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The driver's part of `run` alone, with its shield, time limit and quarantine, but without a lease.
-
-        The caller holds the device, and must go on holding it until the driver has ended. `arguments` may omit
-        `device_id`. Raises ToolError.
-        """
-        arguments = {**arguments, "device_id": device_id}
-        if not tools.check_arguments(tool, arguments).leased:
-            raise errors.unknown_tool(tool)
-        self._manager.get(device_id)
-        self._refuse_quarantined(device_id)
-        call = DriverCall(None, tool, arguments)
-        self._start(self._perform(call), call)
+        task = asyncio.get_running_loop().create_task(self._carry_out(call))
+        self._running[task] = call
+        task.add_done_callback(self._ended)
         return await self._answer(call)
 
     async def aclose(self) -> None:
@@ -155,11 +142,6 @@ class LeasedCalls:
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
-
-    def _start(self, work: Any, call: DriverCall) -> None:
-        task: asyncio.Task[None] = asyncio.get_running_loop().create_task(work)
-        self._running[task] = call
-        task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         call = self._running.pop(task)
@@ -171,28 +153,28 @@ class LeasedCalls:
         """Wait as the request. Cancelling it cancels the answer, not the driver call."""
         return await call.answer
 
-    async def _carry_out(self, call: DriverCall, holder: Holder) -> None:
+    async def _carry_out(self, call: DriverCall) -> None:
         """Lease, driver, and back; in this order whatever happens to the request."""
         try:
-            decision = await self._begin(call.device_id, holder)
+            decision = await self._begin(call.device_id, call.holder)
             if isinstance(decision, Refused):
-                call.error = self._refusal(call.device_id, holder, decision)
+                call.error = self._refusal(call.device_id, call.holder, decision)
                 return
             try:
                 if not call.answer.cancelled():
                     await self._perform(call)
             finally:
-                await self._unpin(call, holder)
+                await self._unpin(call)
         finally:
-            self._turns.give(call.device_id, holder)
+            self._turns.give(call.device_id, call.holder)
 
     async def _begin(self, device_id: str, holder: Holder) -> Decision:
         """Take or keep the lease and pin it, in one atomic step; a busy device is refused at once (rulings 2, 16)."""
         return await self._store.begin_use(device_id, holder)
 
-    async def _unpin(self, call: DriverCall, holder: Holder) -> None:
+    async def _unpin(self, call: DriverCall) -> None:
         """The driver has ended, well (`call.result`) or badly (`call.error`): the TTL runs from here (ruling 1)."""
-        await self._store.end_use(call.device_id, holder)
+        await self._store.end_use(call.device_id, call.holder)
 
     async def _perform(self, call: DriverCall) -> None:
         timer = asyncio.ensure_future(self._watch(call))
