@@ -70,6 +70,8 @@ class ProcessWorld(World):
     # -- parts
 
     def hostagent_part(self, options: HostOptions, again: Host | None = None) -> Part:
+        if options.rack:
+            raise Inconclusive(f"the rack {options.rack!r} exists in virtual mode only")
         if again is None:
             _http("POST", f"{self.rack_url}/v1/devices", {"devices": ",".join(options.devices)})
         port = (urlsplit(again.url).port or 0) if again else 0
