@@ -38,8 +38,17 @@ async def heartbeat_bytes(world: World, cloud: Any) -> list[bytes]:
 
 
 async def cloud_trouble(world: World, cloud: Any, kind: str, **what: Any) -> None:
-    """What goes wrong in the cloud from now on (see `lasttick_fakes.cloud.trouble`; also heal, stop, start, restart)."""
+    """What goes wrong in the cloud from now on: `lasttick_fakes.cloud.trouble`, and heal, stop, start, restart."""
     await world.post(f"{cloud.url}/v1/trouble", {"kind": kind, **what})
+
+
+async def refused_start(world: World, **options: Any) -> str:
+    """Start a host agent that must refuse to start, and return what it said."""
+    try:
+        await world.hostagent(**options)
+    except Exception as error:  # a StartError here, a child that ended there
+        return str(error)
+    raise AssertionError(f"the host agent started with {options}; expected it to refuse")
 
 
 def workflow(x: float, y: float) -> list[dict[str, Any]]:

@@ -157,7 +157,9 @@ async def test_any_json_for_any_tool_is_answered_and_leases_only_what_is_well_ca
 
 def _fits(arguments: dict[str, Any], schema: dict[str, Any]) -> bool:
     """What the published schema says; a lone surrogate is no Unicode text, whatever a validator makes of it."""
-    return not _lone(json.dumps(arguments, ensure_ascii=False)) and jsonschema.Draft202012Validator(schema).is_valid(arguments)
+    if _lone(json.dumps(arguments, ensure_ascii=False)):
+        return False
+    return jsonschema.Draft202012Validator(schema).is_valid(arguments)
 
 
 def _lone(text: str) -> bool:

@@ -11,7 +11,7 @@ from scenarios.hostagent.steps import heard, listening, workflow
 
 @scenario("HA-10")
 async def test_a_hung_call_ends_in_driver_stuck_and_quarantine(world: World) -> None:
-    """A phone hangs in a tap for longer than a call may take. The agent is told at max_call_s, and everybody is refused.
+    """A phone hangs in a tap for longer than a call may take. The agent is told at max_call_s, and all are refused.
     When the driver returns at last the phone is out of quarantine, still leased for a TTL from then, and then free."""
     host = await world.hostagent(devices=["phone-1", "phone-2"], max_call_s=world.ttl_s * 2)
     phone = world.device("phone-1")

@@ -34,7 +34,7 @@ class HostOptions:
     sse: bool = False
     name: str = "hostagent"
     rack: str = ""
-    """Another rack than the usual one, by a name of the scenario's choice; its `phone-1` is `world.device("NAME/phone-1")`.
+    """A rack other than the usual one, named as the scenario likes; its phone is `world.device("NAME/phone-1")`.
     Virtual mode only."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Further fields of the reference's config, for scenarios about one of them."""
