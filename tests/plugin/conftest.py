@@ -31,7 +31,8 @@ class Ran:
         self.code = int(result.ret)
         self.out = result.stdout.str()
         self.err = result.stderr.str()
-        self.folder = project / "reports" / "latest"
+        # Where `latest` points now: the next run will move it.
+        self.folder = (project / "reports" / "latest").resolve()
 
     @property
     def verdicts(self) -> dict[str, Any]:
