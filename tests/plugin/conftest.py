@@ -84,4 +84,6 @@ class Project:
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(REPOSITORY / "harness"), str(REPOSITORY / "fakes")]))
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    # Without compiled files every child would compile all it imports again, for seconds.
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     return Project(pytester)

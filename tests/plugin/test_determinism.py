@@ -1,4 +1,4 @@
-"""Same seed, same trace: in two processes, under xdist, under another PYTHONHASHSEED, and what would break it is seen."""
+"""Same seed, same trace: in two processes, under xdist, under another PYTHONHASHSEED; what would break it is seen."""
 
 from __future__ import annotations
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 STORY = """
 async def broken():
     await asyncio.sleep(1)

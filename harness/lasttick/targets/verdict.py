@@ -28,7 +28,8 @@ def judge(
 ) -> ScenarioResult:
     """The result of one scenario. `error` is what ended it, `skipped` why it was not played at all.
 
-    `laws` are those that the claims speak for.     A check's id is the id it judges; a bare assertion counts against every id claimed.
+    `laws` are those that the claims speak for. A check's id is the id it judges; a bare assertion counts against every
+    id claimed.
     """
     verdict, reason, t_s = _verdict(error, skipped)
     checks = {check.id: check for check in (run.checks if run else [])}
