@@ -40,6 +40,7 @@ class Settings:
         self.select: str | None = config.getoption("lasttick_select")
         self.out = Path(config.getoption("lasttick_out") or config.rootpath / "reports")
         self.examples_max = _examples_max(config.getini("lasttick_examples"))
+        self.brief: bool = config.getoption("lasttick_brief")
         self.target: str | None = config.getoption("lasttick_target")
         if self.mode not in ("virtual", "process"):
             raise pytest.UsageError(
@@ -83,6 +84,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--lasttick-select", metavar="PATTERN", help="only scenario ids that match (glob or part of it)")
     group.addoption("--lasttick-target", metavar="SYSTEM=WHAT", help="hostagent=reference | hostagent=mutant:ID")
     group.addoption("--lasttick-out", metavar="DIR", help="where run folders go (default: reports/ of the project)")
+    group.addoption("--lasttick-brief", action="store_true", help="verdicts only: no run folder, no shrinking")
     parser.addini("lasttick_mode", "default of --lasttick-mode", default="virtual")
     parser.addini("lasttick_examples", "at most this many examples a property scenario (0: as written)", default="0")
 
@@ -226,6 +228,7 @@ class ItemRun:
             scenario_id=self.id,
             mode=self.settings.mode,
             examples_max=self.settings.examples_max,
+            shrink=not self.settings.brief,
         )
         try:
             with bridge.no_mined_constants():
@@ -295,10 +298,10 @@ def pytest_runtest_makereport(
         is_property=run.property,
         duration_s=call.duration,
     )
-    if run.run is not None:
+    if run.run is not None and not run.settings.brief:
         with _evidence_or_exit():
             item.config.stash[REPORTER].folder.write_trace(run.id, run.run.events)
-    if report.failed:
+    if report.failed and not run.settings.brief:
         from lasttick.report import failure_text
 
         events = run.run.events if run.run else []
@@ -359,13 +362,14 @@ class Reporter:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
         wanted = any(item.get_closest_marker(MARK) for item in session.items)
-        if wanted and self._worker is None and not self._config.option.collectonly:
+        if wanted and self._worker is None and not self._settings.brief and not self._config.option.collectonly:
             self._make()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        self._make()
-        node.workerinput["lasttick_folder"] = str(self.folder.path)
+        if not self._settings.brief:
+            self._make()
+            node.workerinput["lasttick_folder"] = str(self.folder.path)
 
     def _make(self) -> None:
         from lasttick.evidence import EvidenceError
