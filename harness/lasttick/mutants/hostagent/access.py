@@ -17,8 +17,8 @@ from urllib.parse import unquote
 
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import Request
-from starlette.responses import JSONResponse
-from starlette.routing import BaseRoute, Mount
+from starlette.responses import JSONResponse, RedirectResponse
+from starlette.routing import BaseRoute, Mount, Route
 
 from lasttick.mutants import Mutant, Seam
 from lasttick.ports import AsgiApp
@@ -53,7 +53,11 @@ _routes, _security = mcp_server.routes, mcp_server.security
 
 
 def _mounted(app: AsgiApp) -> list[BaseRoute]:
-    return [Mount("/mcp", app=app)]
+    return [Route("/mcp", _moved, methods=["GET", "POST", "DELETE", "OPTIONS", "PUT"]), Mount("/mcp", app=app)]
+
+
+async def _moved(request: Request) -> RedirectResponse:
+    return RedirectResponse("/mcp/", 307)
 
 
 def _prefix(app: AsgiApp) -> list[BaseRoute]:
