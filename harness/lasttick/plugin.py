@@ -23,6 +23,7 @@ from lasttick.marks import MARK, ScenarioSpec, not_applicable, scenario_id
 if TYPE_CHECKING:
     from lasttick.evidence import RunFolder, ScenarioResult
     from lasttick.mutants import Mutant
+    from lasttick.requirements import Catalogue
     from lasttick.targets.run import ScenarioRun
 
 PROPERTY = "lasttick"
@@ -39,6 +40,7 @@ class Settings:
         self.select: str | None = config.getoption("lasttick_select")
         self.out = Path(config.getoption("lasttick_out") or config.rootpath / "reports")
         self.examples_max = _examples_max(config.getini("lasttick_examples"))
+        self.brief: bool = config.getoption("lasttick_brief")
         self.target: str | None = config.getoption("lasttick_target")
         if self.mode not in ("virtual", "process"):
             raise pytest.UsageError(
@@ -82,6 +84,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--lasttick-select", metavar="PATTERN", help="only scenario ids that match (glob or part of it)")
     group.addoption("--lasttick-target", metavar="SYSTEM=WHAT", help="hostagent=reference | hostagent=mutant:ID")
     group.addoption("--lasttick-out", metavar="DIR", help="where run folders go (default: reports/ of the project)")
+    group.addoption("--lasttick-brief", action="store_true", help="verdicts only: no run folder, no shrinking")
     parser.addini("lasttick_mode", "default of --lasttick-mode", default="virtual")
     parser.addini("lasttick_examples", "at most this many examples a property scenario (0: as written)", default="0")
 
@@ -120,9 +123,25 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> list[pytes
             "make it async and take `world`, or drop the mark"
         )
     items = list(collector._genfunctions(name, obj))
+    if items and (problems := _wrong_claims(items[0], spec)):
+        raise pytest.Collector.CollectError("\n".join(problems))
     for item in items:
         item.obj = _synchronous(obj)
     return items
+
+
+def _wrong_claims(item: pytest.Item, spec: ScenarioSpec) -> list[str]:
+    from lasttick.requirements import Claim, wrong_claims
+
+    scenario = scenario_id(item.nodeid).partition("[")[0]
+    return list(wrong_claims(_catalogue(), Claim(scenario, spec.claims, item.nodeid.partition("[")[0], "")))
+
+
+@functools.cache
+def _catalogue() -> Catalogue:
+    from lasttick.requirements import load_catalogue
+
+    return load_catalogue()
 
 
 def spec_of(function: Any) -> ScenarioSpec | None:
@@ -148,23 +167,14 @@ def _synchronous(function: Any) -> Callable[..., None]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    settings = config.stash[OPTIONS]
-    scenarios = [item for item in items if item.get_closest_marker(MARK)]
-    if not scenarios:
+    pattern = config.stash[OPTIONS].select
+    if pattern is None:
         return
-    from lasttick.requirements import Claim, load_catalogue, wrong_claims
+    from lasttick.requirements import matches
 
-    catalogue = load_catalogue()
-    claims = [Claim(scenario_id(item.nodeid), _spec(item).claims, item.nodeid, "") for item in scenarios]
-    problems = [problem for claim in claims for problem in wrong_claims(catalogue, claim)]
-    if problems:
-        raise pytest.UsageError("\n".join(problems))
-    if settings.select is not None:
-        from lasttick.requirements import matches
-
-        keep = [item for item in scenarios if matches(settings.select, scenario_id(item.nodeid))]
-        config.hook.pytest_deselected(items=[item for item in items if item not in keep])
-        items[:] = keep
+    keep = [item for item in items if item.get_closest_marker(MARK) and matches(pattern, scenario_id(item.nodeid))]
+    config.hook.pytest_deselected(items=[item for item in items if item not in keep])
+    items[:] = keep
 
 
 # -- running ---------------------------------------------------------------------------------------------------------
@@ -218,6 +228,7 @@ class ItemRun:
             scenario_id=self.id,
             mode=self.settings.mode,
             examples_max=self.settings.examples_max,
+            shrink=not self.settings.brief,
         )
         try:
             with bridge.no_mined_constants():
@@ -280,16 +291,17 @@ def pytest_runtest_makereport(
     result = judge(
         run.id,
         run.spec.claims,
+        _catalogue().laws_of(run.spec.claims),
         run.run,
         error,
         skipped=str(error) if isinstance(error, pytest.skip.Exception) else None,
         is_property=run.property,
         duration_s=call.duration,
     )
-    if run.run is not None:
+    if run.run is not None and not run.settings.brief:
         with _evidence_or_exit():
             item.config.stash[REPORTER].folder.write_trace(run.id, run.run.events)
-    if report.failed:
+    if report.failed and not run.settings.brief:
         from lasttick.report import failure_text
 
         events = run.run.events if run.run else []
@@ -350,13 +362,14 @@ class Reporter:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
         wanted = any(item.get_closest_marker(MARK) for item in session.items)
-        if wanted and self._worker is None and not self._config.option.collectonly:
+        if wanted and self._worker is None and not self._settings.brief and not self._config.option.collectonly:
             self._make()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        self._make()
-        node.workerinput["lasttick_folder"] = str(self.folder.path)
+        if not self._settings.brief:
+            self._make()
+            node.workerinput["lasttick_folder"] = str(self.folder.path)
 
     def _make(self) -> None:
         from lasttick.evidence import EvidenceError

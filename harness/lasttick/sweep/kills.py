@@ -38,9 +38,7 @@ class Fate:
         }
 
 
-def fate(
-    mutant_id: str, breaks: str, verdicts: Mapping[str, str], claims: Mapping[str, Sequence[str]]
-) -> Fate:
+def fate(mutant_id: str, breaks: str, verdicts: Mapping[str, str], claims: Mapping[str, Sequence[str]]) -> Fate:
     """Judge one mutant by the verdict of every scenario of its system; `claims` are those of each scenario."""
     red = sorted(scenario for scenario, verdict in verdicts.items() if verdict in RED)
     killers = tuple(scenario for scenario in red if breaks in claims[scenario])
@@ -60,15 +58,15 @@ def fate(
 def unproven_claims(fates: Iterable[Fate], claims: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
     """Claims (scenario, id) that no mutant of the id has shown: the scenario may be about the id, but nobody knows."""
     proven = {(scenario, one.requirement) for one in fates for scenario in one.killed_by}
-    return sorted(
-        (scenario, id_) for scenario, ids in claims.items() for id_ in ids if (scenario, id_) not in proven
-    )
+    return sorted((scenario, id_) for scenario, ids in claims.items() for id_ in ids if (scenario, id_) not in proven)
 
 
 def findings(fates: Sequence[Fate], required: Iterable[str]) -> list[str]:
-    """Why this suite is not proven, a sentence each; empty when every mutant is killed and every requirement has one."""
+    """Why the suite is not proven, a sentence each; empty when all mutants are killed and each requirement has one."""
     said = [f"{one.id} survived: no scenario of {one.requirement} turned red" for one in fates if not one.killed]
-    said += [f"{one.id} is too blunt: {len(one.killed_by) + len(one.also_red)} are red" for one in fates if one.too_blunt]
+    said += [
+        f"{one.id} is too blunt: {len(one.killed_by) + len(one.also_red)} are red" for one in fates if one.too_blunt
+    ]
     broken = {one.requirement for one in fates}
     said += [f"{id_} has no mutant" for id_ in sorted(required) if id_ not in broken]
     return said

@@ -90,7 +90,16 @@ def _next(done: Any, pool: Sequence[SpawnProcess]) -> Any:
 def _worker(scenarios: str, seed: int, examples_max: int, todo: Any, done: Any) -> None:
     import pytest
 
-    arguments = [scenarios, "-q", "-p", "no:cacheprovider", "--rootdir=.", "--import-mode=importlib", "--no-header"]
+    arguments = [
+        scenarios,
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir=.",
+        "--import-mode=importlib",
+        "--no-header",
+        "--tb=no",
+    ]
     arguments += ["--lasttick-seed", str(seed), "--lasttick-brief", "-o", f"lasttick_examples={examples_max}"]
     with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
         code = pytest.main(arguments, plugins=[_Loop(todo, done)])

@@ -37,6 +37,9 @@ class HostOptions:
     allow_non_loopback: bool = False
     environ: dict[str, str] = field(default_factory=dict)
     """Environment variables of the host agent, besides those of this process in process mode."""
+    rack: str = ""
+    """A rack other than the usual one, named as the scenario likes; its phone is `world.device("NAME/phone-1")`.
+    Virtual mode only."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Further fields of the reference's config, for scenarios about one of them."""
 

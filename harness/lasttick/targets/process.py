@@ -77,6 +77,8 @@ class ProcessWorld(World):
     # -- parts
 
     def hostagent_part(self, options: HostOptions, again: Host | None = None) -> Part:
+        if options.rack:
+            raise Inconclusive(f"the rack {options.rack!r} exists in virtual mode only")
         there = {device["device_id"] for device in _http("GET", f"{self.rack_url}/v1/devices")["devices"]}
         if new := [spec for spec in options.devices if spec.partition("=")[0] not in there]:
             _http("POST", f"{self.rack_url}/v1/devices", {"devices": ",".join(new)})

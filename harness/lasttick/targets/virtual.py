@@ -6,6 +6,7 @@ Source: DESIGN "The flow", contract world, "Modes and controls".
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import random
 from collections.abc import Callable, Sequence
@@ -102,8 +103,8 @@ class VirtualWorld(World):
         )
         self._log: list[LogEntry] = []
         self._heard: list[HeardLog] = []
-        self.rack = Rack(self.clock, on_log=self._driver_wrote)
-        self.network.serve(RACK, rack_app(self.rack))
+        self._racks: dict[str, tuple[Rack, str]] = {}
+        self.rack = self._rack("")[0]
         self._transport = memory_transport(self.network)
 
     # -- time
@@ -121,8 +122,9 @@ class VirtualWorld(World):
     # -- parts
 
     def hostagent_part(self, options: HostOptions, again: Host | None = None) -> Part:
-        known = {device.info.device_id for device in self.rack.devices}
-        self.rack.add(spec for spec in parse_devices(",".join(options.devices)) if spec.device_id not in known)
+        rack = self._rack(options.rack)[0]
+        known = {device.info.device_id for device in rack.devices}
+        rack.add(spec for spec in parse_devices(",".join(options.devices)) if spec.device_id not in known)
         port = httpx.URL(again.url).port if again else FIRST_HOST_PORT + len(self._hosts)
         return VirtualHost(self, options, f"127.0.0.1:{port}")
 
@@ -135,7 +137,10 @@ class VirtualWorld(World):
         return self._cloud
 
     def device(self, device_id: str) -> Device:
-        return Device(self, device_id, f"http://{RACK}")
+        return Device(self, device_id, self.rack_url(device_id.rpartition("/")[0]))
+
+    def rack_url(self, name: str) -> str:
+        return f"http://{self._rack(name)[1]}"
 
     def lease_store(self, ttl_s: float | None = None) -> LeaseStore:
         return MemoryLeaseStore(self.clock, ttl_s or self.ttl_s)
@@ -173,13 +178,25 @@ class VirtualWorld(World):
     async def _close_parts(self) -> None:
         for log in self._heard:
             log.close()
-        self.rack.close()
+        for rack, _ in self._racks.values():
+            rack.close()
         if self._cloud is not None:
             await self._cloud.fake.close()
 
-    def _driver_wrote(self, entry: RackEntry) -> None:
+    def _rack(self, name: str) -> tuple[Rack, str]:
+        """A rack and its origin; made when first asked for. Devices of a named one are `NAME/phone-1` in the trace."""
+        if name not in self._racks:
+            host, _, port = RACK.rpartition(":")
+            origin = f"{host}:{int(port) + 100 * len(self._racks)}"
+            rack = Rack(self.clock, on_log=functools.partial(self._driver_wrote, f"{name}/" if name else ""))
+            self.network.serve(origin, rack_app(rack))
+            self._racks[name] = rack, origin
+        return self._racks[name]
+
+    def _driver_wrote(self, prefix: str, entry: RackEntry) -> None:
         caller = self.callers.of(entry.device_id, entry.tool, entry.arguments) if entry.kind == "start" else None
-        self._log.append(emit_driver(self.trace, entry.as_json(), t_ns=entry.t_ns, caller=caller))
+        line = {**entry.as_json(), "device_id": prefix + entry.device_id}
+        self._log.append(emit_driver(self.trace, line, t_ns=entry.t_ns, caller=caller))
 
     def _cloud_saw(self, kind: str, data: dict[str, Any]) -> None:
         emit_cloud(self.trace, kind, data, t_ns=self.clock.now_ns())
@@ -227,7 +244,7 @@ class VirtualHost:
             raise StartRefused(str(error)) from error
         agent = HostAgent(
             config,
-            drivers=RackClient(f"http://{RACK}", transport=self._outside, only=_device_ids(options)),
+            drivers=RackClient(world.rack_url(options.rack), transport=self._outside, only=_device_ids(options)),
             clock=world.clock,
             entropy=world.chance,
             cloud_transport=self._outside,
