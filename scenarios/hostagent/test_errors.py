@@ -260,6 +260,7 @@ async def test_matrix_row(world: World, row: str) -> None:
 async def test_matrix_row_8_unwritable_token(world: World) -> None:
     """The host agent starts as a user who may not write in its identity folder, where no token is yet (row 8).
     The start fails, names the file, and no token exists, on disk or in memory."""
+    await (await world.hostagent()).stop()  # all that is imported late is in memory: that user may not read it
     folder = world.path / "identity"
     folder.mkdir()
     for name in ("host_agent.lock", "host_agent.pid"):  # the lock is not what fails here
