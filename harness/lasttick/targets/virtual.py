@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import os
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,10 +26,14 @@ from lasttick.reference.hostagent.busy_tracker import McpBusyTracker
 from lasttick.reference.hostagent.config import HostAgentConfig
 from lasttick.reference.hostagent.memory_store import MemoryLeaseStore
 from lasttick.reference.hostagent.rack_client import RackClient
+from lasttick.reference.hostagent.start_error import StartError
 from lasttick.targets.callers import Callers
 from lasttick.targets.cloud import CloudHandle
 from lasttick.targets.device import Device
+from lasttick.targets.forked import Forked
 from lasttick.targets.host import Host, HostOptions, Part, Ready
+from lasttick.targets.listen import HeardLog, Log
+from lasttick.targets.outcome import StartRefused
 from lasttick.targets.told import LogEntry, emit_cloud, emit_driver
 from lasttick.targets.transports import memory_transport
 from lasttick.targets.world import World
@@ -98,6 +103,7 @@ class VirtualWorld(World):
             self.clock, loop, self.random("schedule"), self.network, Delay(self.random("trouble")), trace
         )
         self._log: list[LogEntry] = []
+        self._heard: list[HeardLog] = []
         self._racks: dict[str, tuple[Rack, str]] = {}
         self.rack = self._rack("")[0]
         self._transport = memory_transport(self.network)
@@ -149,7 +155,31 @@ class VirtualWorld(World):
     def rack_log(self) -> Sequence[LogEntry]:
         return self._log
 
+    async def mcp_token(self, identity_dir: Path) -> str:
+        from lasttick.targets import serve  # brings uvicorn, which few virtual worlds need
+
+        try:
+            return serve.mcp_token(identity_dir)
+        except serve.ServeError as error:
+            raise StartRefused(str(error)) from error
+
+    def mcp_token_child(self, identity_dir: Path, *, number: int = 0, **how: Any) -> Forked:
+        from lasttick.targets import serve
+
+        def work() -> str:
+            # All children inherit one stream of chance: let each draw its own token from it.
+            self.chance.token_bytes(number)
+            return serve.mcp_token(identity_dir)
+
+        return Forked(work, **how)
+
+    def listen(self) -> Log:
+        self._heard.append(HeardLog())
+        return self._heard[-1]
+
     async def _close_parts(self) -> None:
+        for log in self._heard:
+            log.close()
         for rack, _ in self._racks.values():
             rack.close()
         if self._cloud is not None:
@@ -197,19 +227,23 @@ class VirtualHost:
 
     async def start(self) -> Ready:
         options, world = self._options, self._world
-        host, _, port = self._origin.rpartition(":")
-        config = HostAgentConfig(
-            identity_dir=options.identity_dir,
-            host=host,
-            port=int(port),
-            ttl_s=options.ttl_s,
-            heartbeat_s=options.heartbeat_s,
-            max_call_s=options.max_call_s,
-            session_idle_s=options.session_idle_s,
-            json_response=not options.sse,
-            cloud_url=world._cloud.url if world._cloud else None,
-            **options.extra,
-        )
+        try:
+            config = HostAgentConfig.from_env(
+                options.environ,
+                identity_dir=options.identity_dir,
+                host=options.host,
+                port=int(self._origin.rpartition(":")[2]),
+                allow_non_loopback=options.allow_non_loopback,
+                ttl_s=options.ttl_s,
+                heartbeat_s=options.heartbeat_s,
+                max_call_s=options.max_call_s,
+                session_idle_s=options.session_idle_s,
+                json_response=not options.sse,
+                cloud_url=world._cloud.url if world._cloud else None,
+                **options.extra,
+            )
+        except StartError as error:
+            raise StartRefused(str(error)) from error
         agent = HostAgent(
             config,
             drivers=RackClient(world.rack_url(options.rack), transport=self._outside, only=_device_ids(options)),
@@ -220,9 +254,16 @@ class VirtualHost:
         up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._agent = agent
         self._main = asyncio.create_task(self._run(agent, up), name=options.name)
-        await up
+        try:
+            await up
+        except StartError as error:
+            raise StartRefused(str(error)) from error
         self._site = world.network.serve(self._origin, agent.app)
         return Ready(f"http://{self._origin}/mcp", f"http://{self._origin}")
+
+    @property
+    def pid(self) -> int:
+        return os.getpid()
 
     async def stop(self) -> None:
         assert self._main is not None
