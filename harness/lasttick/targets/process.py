@@ -50,6 +50,8 @@ class ProcessWorld(World):
         self.rack_url = _shared_rack()
         _http("DELETE", f"{self.rack_url}/v1/devices")
         self._children: list[Child] = []
+        self._cloud_told: list[Any] | None = None
+        """The cloud's whole log, read before it was stopped: it does not outlive its process as the rack's does."""
 
     # -- time
 
@@ -103,6 +105,7 @@ class ProcessWorld(World):
         return child, ready
 
     async def _close_parts(self) -> None:
+        self._cloud_told = self._cloud_log()
         for child in self._children:
             if child.running:
                 child.stop()
@@ -119,8 +122,12 @@ class ProcessWorld(World):
     def _told(self) -> Told:
         """Everything that has happened up to now, told in order of time."""
         rack = _http("GET", f"{self.rack_url}/v1/log")["log"]
-        cloud = _http("GET", f"{self._cloud.url}/v1/log")["log"] if self._cloud else []
-        return tell(self.trace, rack, cloud, self._start_ns, self._start_wall)
+        return tell(self.trace, rack, self._cloud_log(), self._start_ns, self._start_wall)
+
+    def _cloud_log(self) -> list[Any]:
+        if self._cloud_told is not None:
+            return self._cloud_told
+        return list(_http("GET", f"{self._cloud.url}/v1/log")["log"]) if self._cloud else []
 
 
 class ProcessHost:
