@@ -23,6 +23,7 @@ from lasttick.marks import MARK, ScenarioSpec, not_applicable, scenario_id
 if TYPE_CHECKING:
     from lasttick.evidence import RunFolder, ScenarioResult
     from lasttick.mutants import Mutant
+    from lasttick.requirements import Catalogue
     from lasttick.targets.run import ScenarioRun
 
 PROPERTY = "lasttick"
@@ -122,9 +123,25 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> list[pytes
             "make it async and take `world`, or drop the mark"
         )
     items = list(collector._genfunctions(name, obj))
+    if items and (problems := _wrong_claims(items[0], spec)):
+        raise pytest.Collector.CollectError("\n".join(problems))
     for item in items:
         item.obj = _synchronous(obj)
     return items
+
+
+def _wrong_claims(item: pytest.Item, spec: ScenarioSpec) -> list[str]:
+    from lasttick.requirements import Claim, wrong_claims
+
+    scenario = scenario_id(item.nodeid).partition("[")[0]
+    return list(wrong_claims(_catalogue(), Claim(scenario, spec.claims, item.nodeid.partition("[")[0], "")))
+
+
+@functools.cache
+def _catalogue() -> Catalogue:
+    from lasttick.requirements import load_catalogue
+
+    return load_catalogue()
 
 
 def spec_of(function: Any) -> ScenarioSpec | None:
@@ -150,23 +167,14 @@ def _synchronous(function: Any) -> Callable[..., None]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    settings = config.stash[OPTIONS]
-    scenarios = [item for item in items if item.get_closest_marker(MARK)]
-    if not scenarios:
+    pattern = config.stash[OPTIONS].select
+    if pattern is None:
         return
-    from lasttick.requirements import Claim, load_catalogue, wrong_claims
+    from lasttick.requirements import matches
 
-    catalogue = load_catalogue()
-    claims = [Claim(scenario_id(item.nodeid), _spec(item).claims, item.nodeid, "") for item in scenarios]
-    problems = [problem for claim in claims for problem in wrong_claims(catalogue, claim)]
-    if problems:
-        raise pytest.UsageError("\n".join(problems))
-    if settings.select is not None:
-        from lasttick.requirements import matches
-
-        keep = [item for item in scenarios if matches(settings.select, scenario_id(item.nodeid))]
-        config.hook.pytest_deselected(items=[item for item in items if item not in keep])
-        items[:] = keep
+    keep = [item for item in items if item.get_closest_marker(MARK) and matches(pattern, scenario_id(item.nodeid))]
+    config.hook.pytest_deselected(items=[item for item in items if item not in keep])
+    items[:] = keep
 
 
 # -- running ---------------------------------------------------------------------------------------------------------
@@ -283,6 +291,7 @@ def pytest_runtest_makereport(
     result = judge(
         run.id,
         run.spec.claims,
+        _catalogue().laws_of(run.spec.claims),
         run.run,
         error,
         skipped=str(error) if isinstance(error, pytest.skip.Exception) else None,

@@ -31,7 +31,8 @@ class Ran:
         self.code = int(result.ret)
         self.out = result.stdout.str()
         self.err = result.stderr.str()
-        self.folder = project / "reports" / "latest"
+        # Where `latest` points now: the next run will move it.
+        self.folder = (project / "reports" / "latest").resolve()
 
     @property
     def verdicts(self) -> dict[str, Any]:
@@ -83,4 +84,6 @@ class Project:
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(REPOSITORY / "harness"), str(REPOSITORY / "fakes")]))
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    # Without compiled files every child would compile all it imports again, for seconds.
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     return Project(pytester)

@@ -41,7 +41,7 @@ def test_a_mistake_is_one_message(project: Any, source: str, says: str) -> None:
     project.write(source)
     ran = project.run()
     said = ran.out + ran.err
-    assert ran.code in (2, 4), said
+    assert ran.code == 2, said
     assert said.count(says) == 1, said
     assert "Traceback" not in said
     assert "_pytest" not in said
@@ -49,12 +49,13 @@ def test_a_mistake_is_one_message(project: Any, source: str, says: str) -> None:
     assert not (project.path / "reports").exists()
 
 
-def test_all_wrong_claims_are_told_at_once(project: Any) -> None:
-    project.write('@scenario("HA-99")\nasync def test_x(world): ...\n@scenario("HA-98")\nasync def test_y(world): ...')
+def test_every_file_with_a_wrong_claim_is_told(project: Any) -> None:
+    project.write('@scenario("HA-99")\nasync def test_x(world): ...')
+    project.write('@scenario("HA-98")\nasync def test_y(world): ...', name="other")
     ran = project.run()
-    assert ran.code == 4
-    assert "HA-98" in ran.err
-    assert "HA-99" in ran.err
+    assert ran.code == 2
+    assert "scenarios/own/test_other.py::test_y: own/other/y claims HA-98" in ran.out
+    assert "scenarios/own/test_story.py::test_x: own/story/x claims HA-99" in ran.out
 
 
 def test_select(project: Any) -> None:
@@ -64,6 +65,11 @@ def test_select(project: Any) -> None:
     ran = project.run("--lasttick-select", "nothing")
     assert ran.code == 5
     assert "3 deselected" in ran.out
+
+
+def test_select_leaves_out_plain_tests_also_where_no_scenario_is(project: Any) -> None:
+    project.write("def test_plain():\n    raise AssertionError('must not run')\n")
+    assert project.run("--lasttick-select", "plain").code == 5
 
 
 def test_plain_tests_beside_scenarios_run_as_ever(project: Any) -> None:
