@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-from lasttick import Answer, Client, World
-=======
 from typing import Protocol
 
 from lasttick import Answer, World
@@ -16,7 +13,6 @@ class Caller(Protocol):
     name: str
 
     async def tap(self, device_id: str) -> Answer: ...
->>>>>>> s-lease
 
 
 def expect_busy(answer: Answer, when: str, owner: str = "mcp_session:") -> None:
