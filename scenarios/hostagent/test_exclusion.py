@@ -62,7 +62,7 @@ ENDS = [
 
 
 @scenario("HA-05", sees=("refusal-during-call", "hand-over", "hand-over-at-tick"))
-@settings(max_examples=7)
+@settings(max_examples=6)
 @given(plan=st.lists(STEPS, min_size=3, max_size=7))
 @example(plan=AT_THE_TICK)
 @example(plan=ENDS)
@@ -108,7 +108,7 @@ async def test_a_crowd_never_shares_a_phone(world: World, plan: list[Step]) -> N
 
 
 @scenario("HA-05", needs=("schedule",), sees=("refusal-during-call", "hand-over"))
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(delay=st.sampled_from([0.0, 0.001, 0.2, 2.0]), run=st.integers(0, 1_000))
 @example(delay=0.0, run=0)
 @example(delay=0.5, run=1)

@@ -82,10 +82,10 @@ async def test_nobody_else_frees_a_lease_or_keeps_it(world: World) -> None:
     expect_served(await alice.tap("phone-1"), "alice on a free phone")
     free_s = world.device("phone-1").last_end_s + host.ttl_s
     expect_busy(await carol.tap("phone-1"), "carol on alice's phone")
-    await world.advance(host.ttl_s / 4)
+    await world.until(free_s - host.ttl_s * 3 / 4)
     await carol.end()
     expect_busy(await bob.tap("phone-1"), "bob after carol's end")
-    await world.advance(host.ttl_s / 4)
+    await world.until(free_s - host.ttl_s / 2)
     expect_busy(await bob.tap("phone-1"), "bob in the middle of the TTL")
     await takes_over(world, bob, "phone-1", free_s)
 

@@ -11,7 +11,7 @@ from .handover import expect_busy, expect_served, takes_over, takes_over_exactly
 
 
 @scenario("HA-06", sees=("refusal-during-call", "hand-over-at-tick"))
-@settings(max_examples=8)
+@settings(max_examples=6)
 @given(sixtieths=st.sampled_from([1, 59, 60, 61, 120, 180]))
 @example(sixtieths=90)
 async def test_a_call_longer_than_the_ttl_pins_its_phone(world: World, sixtieths: int) -> None:

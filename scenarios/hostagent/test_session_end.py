@@ -13,7 +13,7 @@ INSTANTS = st.one_of(st.sampled_from([0.0, 1.0]), st.floats(0.0, 1.0).map(lambda
 
 
 @scenario("HA-07", sees=("refusal-during-call", "hand-over"))
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(part=INSTANTS, sse=st.booleans())
 @example(part=0.5, sse=False)
 @example(part=0.0, sse=False)
@@ -191,7 +191,7 @@ async def test_a_session_that_is_lost_and_replaced(world: World) -> None:
 
 
 @scenario("HA-07", rung="memory")
-@settings(max_examples=30)
+@settings(max_examples=16)
 @given(uses=st.integers(0, 3), later=st.sampled_from([0.0, 0.5, 1.0, 2.0]))
 @example(uses=0, later=0.0)
 @example(uses=1, later=0.0)
