@@ -128,6 +128,8 @@ def test_stops_with_another_exit_code(start: Start, program: str, code: int) -> 
 def test_died_before_it_was_stopped(start: Start) -> None:
     child = start(READY + "print('out of memory', file=sys.stderr); sys.exit(9)")
     ready(child)
+    while child.running:
+        time.sleep(0.005)
     with pytest.raises(ChildFailed, match=r"exit code 9 instead of 0(.|\n)*out of memory"):
         child.stop()
 
