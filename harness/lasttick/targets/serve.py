@@ -14,7 +14,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +24,8 @@ import uvicorn
 
 from lasttick.engine.clock import SystemClock, SystemEntropy
 
-STOP_S = 3
+STOP_S = 1
+"""What uvicorn may take for connections that are still open when the part itself has ended."""
 HEADER_BYTES_MAX = 64 * 1024
 
 
@@ -132,10 +133,11 @@ async def _hostagent(options: HostAgentOptions) -> None:
             config = replace(config, port=listener.getsockname()[1])
             drivers = await stack.enter_async_context(_drivers(options))
             agent = HostAgent(config, drivers=drivers, clock=SystemClock(), entropy=SystemEntropy())
-            await stack.enter_async_context(agent.running())
+            running = await stack.enter_async_context(contextlib.AsyncExitStack())
+            await running.enter_async_context(agent.running())
         except StartError as error:
             raise ServeError(str(error)) from error
-        await _serve("hostagent", agent.app, listener, path="/mcp")
+        await _serve("hostagent", agent.app, listener, path="/mcp", farewell=running.aclose)
 
 
 @asynccontextmanager
@@ -207,8 +209,14 @@ def _listen_alone(options: HostAgentOptions, identity_dir: Path) -> socket.socke
         raise
 
 
-async def _serve(name: str, app: Any, listener: socket.socket, *, path: str) -> None:
-    """Serve until a signal, saying on standard error when ready."""
+async def _no_farewell() -> None:
+    pass
+
+
+async def _serve(
+    name: str, app: Any, listener: socket.socket, *, path: str, farewell: Callable[[], Awaitable[None]] = _no_farewell
+) -> None:
+    """Serve until a signal, saying on standard error when ready. `farewell` ends the part before its connections."""
     server = _Server(
         uvicorn.Config(
             app,
@@ -226,6 +234,7 @@ async def _serve(name: str, app: Any, listener: socket.socket, *, path: str) -> 
     if path:
         ready["console"] = base
     server.ready = json.dumps(ready)
+    server.farewell = farewell
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stop)
@@ -236,6 +245,7 @@ class _Server(uvicorn.Server):
     """uvicorn without its signal handlers, which re-raise SIGTERM after the stop: `serve` must end with 0."""
 
     ready = ""
+    farewell: Callable[[], Awaitable[None]]
 
     @contextlib.contextmanager
     def capture_signals(self) -> Any:
@@ -244,6 +254,13 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         print(self.ready, file=sys.stderr, flush=True)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """The part ends its open streams and calls itself: uvicorn would wait for them, then cut them off loudly."""
+        for server in self.servers:
+            server.close()
+        await self.farewell()
+        await super().shutdown(sockets)
 
     def stop(self) -> None:
         self.should_exit = True
