@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from lasttick import Answer, World
-from lasttick.targets.client import Client
+from lasttick import Answer, Client, World
 
 
 def expect_busy(answer: Answer, when: str, owner: str = "mcp_session:") -> None:

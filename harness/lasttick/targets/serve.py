@@ -24,8 +24,7 @@ import uvicorn
 
 from lasttick.engine.clock import SystemClock, SystemEntropy
 
-STOP_S = 1
-"""What uvicorn may take for connections that are still open when the part itself has ended."""
+STOP_S = 3
 HEADER_BYTES_MAX = 64 * 1024
 
 
@@ -137,7 +136,7 @@ async def _hostagent(options: HostAgentOptions) -> None:
             await running.enter_async_context(agent.running())
         except StartError as error:
             raise ServeError(str(error)) from error
-        await _serve("hostagent", agent.app, listener, path="/mcp", farewell=running.aclose)
+        await _serve("hostagent", agent.app, listener, path="/mcp", on_stop=running.aclose)
 
 
 @asynccontextmanager
@@ -209,14 +208,10 @@ def _listen_alone(options: HostAgentOptions, identity_dir: Path) -> socket.socke
         raise
 
 
-async def _no_farewell() -> None:
-    pass
-
-
 async def _serve(
-    name: str, app: Any, listener: socket.socket, *, path: str, farewell: Callable[[], Awaitable[None]] = _no_farewell
+    name: str, app: Any, listener: socket.socket, *, path: str, on_stop: Callable[[], Awaitable[None]] | None = None
 ) -> None:
-    """Serve until a signal, saying on standard error when ready. `farewell` ends the part before its connections."""
+    """Serve until a signal, saying on standard error when ready. `on_stop` ends the application's open streams."""
     server = _Server(
         uvicorn.Config(
             app,
@@ -234,7 +229,7 @@ async def _serve(
     if path:
         ready["console"] = base
     server.ready = json.dumps(ready)
-    server.farewell = farewell
+    server.on_stop = on_stop
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stop)
@@ -245,7 +240,7 @@ class _Server(uvicorn.Server):
     """uvicorn without its signal handlers, which re-raise SIGTERM after the stop: `serve` must end with 0."""
 
     ready = ""
-    farewell: Callable[[], Awaitable[None]]
+    on_stop: Callable[[], Awaitable[None]] | None = None
 
     @contextlib.contextmanager
     def capture_signals(self) -> Any:
@@ -256,10 +251,11 @@ class _Server(uvicorn.Server):
         print(self.ready, file=sys.stderr, flush=True)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """The part ends its open streams and calls itself: uvicorn would wait for them, then cut them off loudly."""
+        """Nobody new, then the application ends its streams; uvicorn would wait for them first, to no avail."""
         for server in self.servers:
             server.close()
-        await self.farewell()
+        if self.on_stop is not None:
+            await self.on_stop()
         await super().shutdown(sockets)
 
     def stop(self) -> None:
