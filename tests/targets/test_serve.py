@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from lasttick.cli import execute
 from lasttick.targets import serve
-from lasttick_fakes.client import LostTransport, McpClient
+from lasttick_fakes.client import McpClient
 
 REPOSITORY = Path(__file__).parents[2]
 TTL_S = 3.0
@@ -179,8 +179,8 @@ def test_the_official_client_with_a_session(agent: Agent) -> None:
 
         async with agent.sdk("legacy") as alice, agent.sdk("legacy") as bob:
             assert sorted(tool.name for tool in (await alice.list_tools()).tools) == TOOLS
+            began_s = time.monotonic()
             answer = await alice.call_tool("tap", {"device_id": "phone-1", "x": 5, "y": 5})
-            ended_s = time.monotonic()
             assert not answer.is_error
             assert await busy() == ["phone-1"]
             with pytest.raises(MCPError) as refused:
@@ -188,9 +188,9 @@ def test_the_official_client_with_a_session(agent: Agent) -> None:
             assert (refused.value.code, refused.value.data["reason"]) == (-32000, "device_busy")
             assert refused.value.data["busy_owner"].startswith("mcp_session:")
             while await busy():
-                assert time.monotonic() - ended_s < TTL_S + DEADLINE_S
+                assert time.monotonic() - began_s < TTL_S + DEADLINE_S
                 await asyncio.sleep(0.05)
-            assert time.monotonic() - ended_s >= TTL_S
+            assert time.monotonic() - began_s >= TTL_S
             assert not (await bob.call_tool("tap", {"device_id": "phone-1", "x": 6, "y": 6})).is_error
         assert await busy() == [], "the SDK's client ends its session by DELETE, and its lease goes with it"
         await console.aclose()
@@ -223,16 +223,13 @@ def test_mcp_token_prints_the_token_of_the_folder(agent: Agent, capsys: pytest.C
     assert capsys.readouterr().out == f"{agent.token}\n"
 
 
-def test_a_second_agent_on_the_folder_and_a_taken_port(agent: Agent, started: Callable[..., Served]) -> None:
+def test_a_second_agent_on_the_folder_is_refused(agent: Agent, started: Callable[..., Served]) -> None:
+    """Also on the same port, where the folder is the better reason."""
     token_file = (agent.folder / "host_mcp_token.json").read_bytes()
     port = agent.ready["console"].rpartition(":")[2]
-    elsewhere = str(agent.folder / "other")
     second = started("serve", "hostagent", "--port", port, "--identity-dir", str(agent.folder))
-    taken = started("serve", "hostagent", "--port", port, "--identity-dir", elsewhere)
     assert f"another host agent (pid {agent.served.process.pid}) runs in {agent.folder}" in second.refusal()
-    assert f"cannot listen on 127.0.0.1:{port}: Address already in use; expected a free port" in taken.refusal()
     assert (agent.folder / "host_mcp_token.json").read_bytes() == token_file
-    assert not Path(elsewhere).exists(), "nothing may be written before the port is sure"
 
 
 def test_nothing_secret_was_said(agent: Agent) -> None:
@@ -245,10 +242,7 @@ def test_nothing_secret_was_said(agent: Agent) -> None:
 # -- stops
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_stops_with_an_open_stream_and_a_call_in_flight(
-    started: Callable[..., Served], tmp_path: Path, number: int
-) -> None:
+def test_it_stops_with_an_open_stream_and_a_call_in_flight(started: Callable[..., Served], tmp_path: Path) -> None:
     served = started("serve", "hostagent", "--port", "0", "--identity-dir", str(tmp_path))
     agent = Agent(served, tmp_path)
 
@@ -262,9 +256,9 @@ def test_it_stops_with_an_open_stream_and_a_call_in_flight(
         status = await agent.console()
         while not (await status.get("/api/status")).json()["mcp_busy_devices"]:
             await asyncio.sleep(0.02)
-        ended = await asyncio.to_thread(served.end, number)
-        with suppress(LostTransport):
-            assert not (await call).ok
+        ended = await asyncio.to_thread(served.end)
+        told = await call
+        assert (told.http_status, told.error.data["reason"]) == (503, "stopping")
         await client.close()
         await status.aclose()
         return ended
@@ -285,8 +279,8 @@ def test_cloud_and_devices(started: Callable[..., Served]) -> None:
     assert task.is_success
     devices = httpx.get(f"{rack.ready()['url']}/v1/devices", trust_env=False).json()["devices"]
     assert [device["device_id"] for device in devices] == ["phone-1"]
-    for served in (cloud, rack):
-        code, took_s = served.end()
+    for served, number in ((cloud, signal.SIGTERM), (rack, signal.SIGINT)):
+        code, took_s = served.end(number)
         assert (code, took_s < 5) == (0, True), served.said()
         assert "Traceback" not in served.said()
 
@@ -304,7 +298,7 @@ def test_a_wrong_version_is_served_on_purpose(started: Callable[..., Served], tm
         await client.close()
 
     asyncio.run(body())
-    assert agent.served.end()[0] == 0
+    assert agent.served.end(signal.SIGINT)[0] == 0
 
 
 # -- refusals, in this process: what a real one says was shown above
