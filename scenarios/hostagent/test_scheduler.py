@@ -21,7 +21,7 @@ from scenarios.hostagent.steps import (
 )
 
 
-@scenario("HA-08")
+@scenario("HA-08", rung="memory")
 async def test_a_leased_device_is_skipped_within_one_heartbeat(world: World) -> None:
     """An agent takes one of two phones; the cloud gets work for both. The free one works, the other is left alone.
     One heartbeat after the lease, until it ends, no assignment is made; every heartbeat's bytes say what is held."""
