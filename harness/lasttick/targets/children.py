@@ -73,8 +73,8 @@ class Child:
 
     def poll_ready(self) -> dict[str, Any] | None:
         """The ready line once it is there, else None. Raises ChildFailed when the child ended or took too long."""
-        for line in self.said().splitlines():
-            if line.startswith('{"name"'):
+        for line in self.said().splitlines(keepends=True):
+            if line.startswith('{"name"') and line.endswith("\n"):
                 return dict(json.loads(line))
         if self._process.poll() is not None:
             failed = ChildFailed(self._message(f"ended with exit code {self._process.returncode} before it was ready"))
