@@ -29,7 +29,7 @@ from lasttick.targets.device import Device
 from lasttick.targets.host import Host, HostOptions, Part, Ready
 from lasttick.targets.listen import Log, WrittenLog
 from lasttick.targets.nursery import nursery
-from lasttick.targets.outcome import Inconclusive, StartRefused
+from lasttick.targets.outcome import Inconclusive, Overslept, StartRefused
 from lasttick.targets.told import LogEntry, Told, tell
 from lasttick.targets.world import World
 
@@ -73,7 +73,7 @@ class ProcessWorld(World):
         await asyncio.sleep(max(0.0, aim_s - self.now_s))
         if self.now_s > t_s + self.tick_s:
             late_s = self.now_s - aim_s
-            raise Inconclusive(f"overslept by {late_s:.3f} s the instant t={t_s:.3f}; this machine is too busy")
+            raise Overslept(f"overslept by {late_s:.3f} s the instant t={t_s:.3f}; this machine is too busy")
 
     # -- parts
 
