@@ -1,9 +1,11 @@
 """Each mutant is killed by the scenario it names, and for a reason that is a verdict, not a crash of the harness."""
 
+import itertools
 import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,9 +64,24 @@ def test_ids_are_unique_and_what_they_break_is_claimed_by_their_killer() -> None
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=[mutant.id for mutant in MUTANTS])
 def test_the_mutant_turns_its_scenario_red(mutant: Mutant, tmp_path: Path) -> None:
+    verdicts = played(mutant.id, mutant.killed_by, tmp_path)
+    red = {entry["id"]: entry["reason"] for entry in verdicts["scenarios"] if entry["verdict"] == "fail"}
+    assert red, f"{mutant.id} survived {mutant.killed_by}: {verdicts['counts']}"
+
+
+def test_look_then_act_is_red_in_whatever_order_cloud_and_sessions_come(tmp_path: Path) -> None:
+    select = "hostagent/exclusion/at-the-last-tick-exactly-one-wins"
+    scenarios = played("hostagent/unsynchronised-arbitration", select, tmp_path)["scenarios"]
+    assert {entry["id"]: entry["verdict"] for entry in scenarios} == {
+        f"{select}[{'-'.join(order)}]": "fail" for order in itertools.permutations(["alice", "bob", "cloud"])
+    }
+
+
+def played(mutant_id: str, select: str, tmp_path: Path) -> dict[str, Any]:
+    """The verdicts of those scenarios against a wrong host agent."""
     command = [sys.executable, "-m", "pytest", "scenarios", "-q", "-p", "no:cacheprovider", "--no-header"]
-    command += ["--lasttick-out", str(tmp_path), "--lasttick-select", mutant.killed_by]
-    command += ["--lasttick-target", f"hostagent=mutant:{mutant.id}", "-o", "lasttick_examples=10"]
+    command += ["--lasttick-out", str(tmp_path), "--lasttick-select", select]
+    command += ["--lasttick-target", f"hostagent=mutant:{mutant_id}", "-o", "lasttick_examples=10"]
     done = subprocess.run(
         command,
         cwd=ROOT,
@@ -74,6 +91,4 @@ def test_the_mutant_turns_its_scenario_red(mutant: Mutant, tmp_path: Path) -> No
         check=False,
     )
     assert (tmp_path / "latest").exists(), done.stdout[-2000:] + done.stderr[-2000:]
-    verdicts = json.loads((tmp_path / "latest" / "verdicts.json").read_text())
-    red = {entry["id"]: entry["reason"] for entry in verdicts["scenarios"] if entry["verdict"] == "fail"}
-    assert red, f"{mutant.id} survived {mutant.killed_by}: {verdicts['counts']}"
+    return dict(json.loads((tmp_path / "latest" / "verdicts.json").read_text()))
