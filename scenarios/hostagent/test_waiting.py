@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from lasttick import World, scenario
 from scenarios.hostagent.handover import expect_busy, expect_served
+from scenarios.hostagent.steps import heard
 
 
 class Waits:
@@ -257,11 +258,14 @@ async def test_an_assignment_for_a_held_phone_fails_at_once(world: World) -> Non
     host = await world.hostagent(devices=["phone-1"], heartbeat_s=20 * world.ttl_s)
     alice = await host.client("alice")
     phone = world.device("phone-1")
+    await heard(world, cloud)
     expect_served(await alice.tap("phone-1"), "alice on a free phone")
     asked_s = world.now_s
     step = {"tool": "tap", "arguments": {"x": 90, "y": 40}}
     ended = await cloud.finished(await cloud.submit(workflow=[step], device_id="phone-1"))
     took_s = world.now_s - asked_s
     assert ended["state"] == "failed", f"the assignment got a held phone: {ended}"
-    assert took_s <= (0.0 if world.mode == "virtual" else 4 * world.tick_s), f"the assignment failed only after {took_s:.3f} s: the executor must not wait"
+    assert took_s <= (0.0 if world.mode == "virtual" else 4 * world.tick_s), (
+        f"the assignment failed only after {took_s:.3f} s: the executor must not wait"
+    )
     assert phone.callers == ["alice"], f"the assignment touched the phone: {phone.callers}"
