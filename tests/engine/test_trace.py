@@ -1,4 +1,4 @@
-"""The trace: what its hash covers and what not, that secrets are gone before anything is kept, and its chain of lines."""
+"""The trace: what its hash covers, that secrets are gone before anything is kept, and its chain of lines."""
 
 from __future__ import annotations
 
