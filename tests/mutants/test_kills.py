@@ -1,16 +1,13 @@
 """Each mutant is killed by the scenario it names, and for a reason that is a verdict, not a crash of the harness."""
 
 import itertools
-import json
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from lasttick.mutants import Mutant, catalogue
+from lasttick.mutants import catalogue
 from lasttick.requirements import collect_claims, load_catalogue
+from lasttick.sweep.matrix import REFERENCE, Row, run_matrix
 
 ROOT = Path(__file__).parents[2]
 MUTANTS = catalogue()
@@ -62,33 +59,40 @@ def test_ids_are_unique_and_what_they_break_is_claimed_by_their_killer() -> None
         assert mutant.breaks in claims.get(killer, ()), f"{mutant.id}: {killer} does not claim {mutant.breaks}"
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=[mutant.id for mutant in MUTANTS])
-def test_the_mutant_turns_its_scenario_red(mutant: Mutant, tmp_path: Path) -> None:
-    verdicts = played(mutant.id, mutant.killed_by, tmp_path)
-    red = {entry["id"]: entry["reason"] for entry in verdicts["scenarios"] if entry["verdict"] == "fail"}
-    assert red, f"{mutant.id} survived {mutant.killed_by}: {verdicts['counts']}"
-
-
-def test_look_then_act_is_red_in_whatever_order_cloud_and_sessions_come(tmp_path: Path) -> None:
-    select = "hostagent/exclusion/at-the-last-tick-exactly-one-wins"
-    scenarios = played("hostagent/unsynchronised-arbitration", select, tmp_path)["scenarios"]
-    assert {entry["id"]: entry["verdict"] for entry in scenarios} == {
-        f"{select}[{'-'.join(order)}]": "fail" for order in itertools.permutations(["alice", "bob", "cloud"])
-    }
-
-
-def played(mutant_id: str, select: str, tmp_path: Path) -> dict[str, Any]:
-    """The verdicts of those scenarios against a wrong host agent."""
-    command = [sys.executable, "-m", "pytest", "scenarios", "-q", "-p", "no:cacheprovider", "--no-header"]
-    command += ["--lasttick-out", str(tmp_path), "--lasttick-select", select]
-    command += ["--lasttick-target", f"hostagent=mutant:{mutant_id}", "-o", "lasttick_examples=10"]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+@pytest.fixture(scope="module")
+def rows() -> dict[str, Row]:
+    """Each mutant with the one scenario that it names, over two processes; the reference with all of these."""
+    only = {mutant.id: mutant.killed_by for mutant in MUTANTS}
+    matrix = run_matrix(
+        list(only), scenarios=ROOT / "scenarios", seed=1, workers=2, examples_max=10, on_row=lambda row: None, only=only
     )
-    assert (tmp_path / "latest").exists(), done.stdout[-2000:] + done.stderr[-2000:]
-    return dict(json.loads((tmp_path / "latest" / "verdicts.json").read_text()))
+    return {row.mutant_id: row for row in matrix}
+
+
+def test_the_reference_is_green_in_all_of_them(rows: dict[str, Row]) -> None:
+    assert set(rows[REFERENCE].verdicts.values()) == {"pass"}
+
+
+def test_every_mutant_turns_its_scenario_red(rows: dict[str, Row]) -> None:
+    survivors = [mutant.id for mutant in MUTANTS if "fail" not in rows[mutant.id].verdicts.values()]
+    assert survivors == []
+
+
+def test_look_then_act_is_red_in_whatever_order_cloud_and_sessions_come() -> None:
+    mutant_id, select = "hostagent/unsynchronised-arbitration", "hostagent/exclusion/at-the-last-tick-exactly-one-wins"
+    _, row = run_matrix(
+        [mutant_id],
+        scenarios=ROOT / "scenarios",
+        seed=1,
+        workers=1,
+        examples_max=10,
+        on_row=lambda row: None,
+        only={mutant_id: select},
+    )
+    orders = itertools.permutations(["alice", "bob", "cloud"])
+    assert row.verdicts == {f"{select}[{'-'.join(order)}]": "fail" for order in orders}
+
+
+def test_every_requirement_in_scope_has_a_mutant() -> None:
+    broken = {mutant.breaks for mutant in MUTANTS}
+    assert [one.id for one in load_catalogue().requirements if one.planned is None and one.id not in broken] == []

@@ -15,10 +15,12 @@ import gc
 import importlib
 import json
 import os
+import runpy
 import select
 import signal
 import subprocess
 import sys
+import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -177,11 +179,14 @@ def _become(request: dict[str, Any]) -> None:
         for source, target in ((nowhere, 0), (nowhere, 1), (log, 2)):
             os.dup2(source, target)
         os.environ.update(request["environ"])
-        from lasttick.cli import execute
-
-        code = execute(request["arguments"])
-        sys.stderr.flush()
+        sys.argv = ["lasttick", *request["arguments"]]
+        runpy.run_module("lasttick", run_name="__main__")
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else code
+    except BaseException:
+        traceback.print_exc()
     finally:
+        sys.stderr.flush()
         os._exit(code)
 
 
