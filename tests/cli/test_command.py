@@ -151,7 +151,7 @@ def test_options_of_hostagent_are_those_of_the_target(asked: list[Any], monkeypa
 def test_serve_devices_and_the_token(asked: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["serve", "devices", "--port", "0", "--devices", "a"]) == 0
     assert execute(["mcp-token"]) == 0
-    assert asked == [{"port": 0, "host": "127.0.0.1", "devices": "a"}, None]
+    assert asked == [{"port": 0, "host": "127.0.0.1", "devices": "a", "mutant": None}, None]
     assert capsys.readouterr().out == "TOKEN\n"
 
 
