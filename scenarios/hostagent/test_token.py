@@ -166,7 +166,7 @@ async def test_a_wrong_content_stops_the_start(world: World, row: str) -> None:
 
 @scenario("HA-03", rung="memory")
 async def test_a_corrupt_file_stops_a_real_start(world: World) -> None:
-    """A torn token file, in both modes. The start ends with a message that names the file, and leaves it."""
+    """A torn token file. The start ends with a message that names the file, and leaves it."""
     path = put(folder_of(world), BAD["corrupt"])
     assert_says(await world.refusal(), path)
     assert path.read_text() == BAD["corrupt"]

@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from lasttick.evidence import ScenarioResult
+from lasttick.model.lease import Holder
+from lasttick.mutants import Mutant
+from lasttick.reference.hostagent import mcp_server
 from lasttick.targets.outcome import CheckFailed, Inconclusive
 from lasttick.targets.run import ScenarioRun
 from lasttick.targets.verdict import judge
@@ -52,8 +55,10 @@ def test_laws_are_no_requirements() -> None:
     assert result.requirements == ("HA-04",)
 
 
-def played(function: Callable[..., Any], claims: tuple[str, ...], *, mode: str = "virtual") -> ScenarioResult:
-    run = ScenarioRun(function, scenario_id="own/story/x[a b]", seed=7, mode=mode)
+def played(
+    function: Callable[..., Any], claims: tuple[str, ...], *, mode: str = "virtual", mutant: Mutant | None = None
+) -> ScenarioResult:
+    run = ScenarioRun(function, scenario_id="own/story/x[a b]", seed=7, mode=mode, mutant=mutant)
     error = None
     try:
         run.example()
@@ -81,6 +86,24 @@ def test_a_check_blames_its_own_id_only() -> None:
     assert words["HA-05"] == ("fail", 30.0)
     assert words["HA-13"] == ("pass", None)
     assert words["HA-04"] == ("fail", 30.0)
+
+
+async def one_after_the_other(world: World) -> None:
+    host = await world.hostagent()
+    alice, bob = await host.client("alice"), await host.client("bob")
+    await alice.tap("phone-1")
+    await world.advance(30)
+    await bob.tap("phone-1")
+
+
+def test_a_host_agent_that_lies_about_the_holder_is_judged_by_the_device() -> None:
+    """To the wrong host agent all sessions are one holder: it refuses nobody, and reports no second holder."""
+    one = Holder("mcp", "everybody")
+    liar = Mutant("own/liar", "HA-05", "", "", lambda seam: seam.replace(mcp_server, "holder_of", lambda ctx: one))
+    result = played(one_after_the_other, ("HA-05",), mutant=liar)
+    assert result.verdict == "fail"
+    assert result.reason.startswith("HA-05: phone-1 went to bob at t=30.000, 30.000 s before the lease of alice ended")
+    assert played(one_after_the_other, ("HA-05",)).verdict == "pass", "the reference refuses bob"
 
 
 def test_a_claimed_check_is_one_entry() -> None:

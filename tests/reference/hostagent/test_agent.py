@@ -469,6 +469,12 @@ def test_bad_values_are_named(tmp_path: Path, name: str, value: Any) -> None:
         HostAgentConfig.from_env({}, identity_dir=tmp_path, **{name: value})
 
 
+def test_the_contracts_defaults(tmp_path: Path) -> None:
+    config = HostAgentConfig(identity_dir=tmp_path)
+    assert (config.host, config.port) == ("127.0.0.1", 8765)
+    assert (config.ttl_s, config.heartbeat_s, config.max_call_s) == (60.0, 30.0, 300.0)
+
+
 def test_the_default_folder() -> None:
     assert default_identity_dir({"HOST_AGENT_IDENTITY_PATH": "/srv/tasks/me.json"}) == Path("/srv/tasks")
     assert default_identity_dir({"HOST_AGENT_IDENTITY_PATH": ""}) == Path.home() / ".lasttick" / "hostagent"
