@@ -41,6 +41,8 @@ class Settings:
         self.out = Path(config.getoption("lasttick_out") or config.rootpath / "reports")
         self.examples_max = _examples_max(config.getini("lasttick_examples"))
         self.brief: bool = config.getoption("lasttick_brief")
+        self.first_only = False
+        """Brief runs may play only the first `@example` of a property scenario."""
         self.target: str | None = config.getoption("lasttick_target")
         if self.mode not in ("virtual", "process"):
             raise pytest.UsageError(
@@ -188,10 +190,20 @@ class ItemRun:
         self.spec = _spec(item)
         self.settings = item.config.stash[OPTIONS]
         self.run: ScenarioRun | None = None
+        self.error: BaseException | None = None
         self.property = False
 
     def play(self, function: Any, arguments: dict[str, Any]) -> None:
-        """Run all examples; raises what the first failing (and shrunk) example raised."""
+        """Run all examples; raises what the first failing (and shrunk) example raised. A brief run only keeps it."""
+        try:
+            self._play(function, arguments)
+        except Exception as error:
+            # What pytest makes of a raised error costs more than the scenario.
+            if not self.settings.brief:
+                raise
+            self.error = error
+
+    def _play(self, function: Any, arguments: dict[str, Any]) -> None:
         from lasttick.explore import bridge
         from lasttick.targets.run import ScenarioRun
 
@@ -205,6 +217,10 @@ class ItemRun:
             mutant=self.settings.mutant,
         )
         self.run.untold = tuple(arguments)
+        if self.property and self.settings.first_only and (first := bridge.first_example(function)) is not None:
+            arguments.pop("world")
+            self.run.example(**arguments, **first)
+            return
         if self.property:
             self._examples(function, inner, arguments)
         else:
@@ -287,7 +303,7 @@ def pytest_runtest_makereport(
         return report
     from lasttick.targets.verdict import judge
 
-    error = call.excinfo.value if call.excinfo else None
+    error = call.excinfo.value if call.excinfo else run.error
     result = judge(
         run.id,
         run.spec.claims,
