@@ -22,12 +22,15 @@ from lasttick.marks import MARK, ScenarioSpec, not_applicable, scenario_id
 
 if TYPE_CHECKING:
     from lasttick.evidence import RunFolder, ScenarioResult
+    from lasttick.explore.replay import Replay
     from lasttick.mutants import Mutant
     from lasttick.targets.run import ScenarioRun
 
 PROPERTY = "lasttick"
 OPTIONS: pytest.StashKey[Settings] = pytest.StashKey()
 REPORTER: pytest.StashKey[Reporter] = pytest.StashKey()
+# Set by `lasttick replay`: it plays scenarios from their recordings, and no run folder is written.
+REPLAY: pytest.StashKey[Replay] = pytest.StashKey()
 
 
 class Settings:
@@ -164,30 +167,50 @@ class ItemRun:
         self.id = scenario_id(item.nodeid)
         self.spec = _spec(item)
         self.settings = item.config.stash[OPTIONS]
+        self.replay = item.config.stash.get(REPLAY, None)
+        self.text = inspect.getdoc(item.obj) or ""
         self.run: ScenarioRun | None = None
         self.property = False
 
     def play(self, function: Any, arguments: dict[str, Any]) -> None:
         """Run all examples; raises what the first failing (and shrunk) example raised."""
         from lasttick.explore import bridge
-        from lasttick.targets.run import ScenarioRun
 
         self.property = bridge.is_property(function)
         inner = function.hypothesis.inner_test if self.property else function
-        self.run = ScenarioRun(
+        if self.replay is None:
+            self.run = self._new_run(inner)
+            self._play_all(self.run, function, inner, arguments)
+        else:
+            self.replay.play(
+                self.id,
+                inner,
+                {name: value for name, value in arguments.items() if name != "world"},
+                is_property=self.property,
+                new_run=lambda: self._new_run(inner),
+                play_all=lambda run: self._play_all(run, function, inner, arguments),
+            )
+
+    def _new_run(self, inner: Any) -> ScenarioRun:
+        from lasttick.targets.run import ScenarioRun
+
+        return ScenarioRun(
             inner,
             scenario_id=self.id,
             seed=self.settings.seed,
             mode=self.settings.mode,
             mutant=self.settings.mutant,
         )
+
+    def _play_all(self, run: ScenarioRun, function: Any, inner: Any, arguments: dict[str, Any]) -> None:
+        from lasttick.explore import bridge
+
         if not self.property:
-            arguments.pop("world")
-            self.run.example(**arguments)
+            run.example(**{name: value for name, value in arguments.items() if name != "world"})
             return
         bridge.prepare(
             function,
-            inner=self._example(inner),
+            inner=self._example(run, inner),
             seed=self.settings.seed,
             scenario_id=self.id,
             mode=self.settings.mode,
@@ -198,16 +221,13 @@ class ItemRun:
                 function(**arguments)
         finally:
             function.hypothesis.inner_test = inner
-        unseen = [what for what in self.spec.sees if what not in self.run.sights]
+        unseen = [what for what in self.spec.sees if what not in run.sights]
         if unseen and self.settings.mode == "virtual":
             from lasttick.targets.outcome import Inconclusive
 
             raise Inconclusive(f"no example showed {', '.join(unseen)}, which this scenario is about")
 
-    def _example(self, inner: Any) -> Callable[..., None]:
-        run = self.run
-        assert run is not None
-
+    def _example(self, run: ScenarioRun, inner: Any) -> Callable[..., None]:
         @functools.wraps(inner)
         def example(world: None, **arguments: Any) -> None:
             run.example(**arguments)
@@ -251,11 +271,16 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     run = item.stash.get(ITEM_RUN, None)
-    if run is None or call.when != "call":
+    if run is None or call.when != "call" or run.replay is not None:
         return report
+    from lasttick.evidence import run_argument
+    from lasttick.report import replay_command
     from lasttick.targets.verdict import judge
 
     error = call.excinfo.value if call.excinfo else None
+    with _evidence_or_exit():
+        folder = item.config.stash[REPORTER].folder
+    replay = replay_command(run.id, run=run_argument(folder.path))
     result = judge(
         run.id,
         run.spec.claims,
@@ -264,16 +289,18 @@ def pytest_runtest_makereport(
         skipped=str(error) if isinstance(error, pytest.skip.Exception) else None,
         is_property=run.property,
         duration_s=call.duration,
+        replay=replay,
+        text=run.text,
     )
     if run.run is not None:
         with _evidence_or_exit():
-            item.config.stash[REPORTER].folder.write_trace(run.id, run.run.events)
+            folder.write_trace(run.id, run.run.events)
     if report.failed:
         from lasttick.report import failure_text
 
         events = run.run.events if run.run else []
         title = "INCONCLUSIVE" if result.verdict == "inconclusive" else "FAIL"
-        text = failure_text(result, events, seed=run.settings.seed, mode=run.settings.mode)
+        text = failure_text(result, events, seed=run.settings.seed, replay=replay)
         report.sections.append((f"lasttick {title}", text))
     report.user_properties.append((PROPERTY, json.dumps(result.as_json())))
     return report
@@ -310,6 +337,7 @@ class Reporter:
         self._settings = config.stash[OPTIONS]
         self._results: list[ScenarioResult] = []
         self._folder: RunFolder | None = None
+        self._report_problem = ""
         self._worker = getattr(config, "workerinput", None)
 
     @property
@@ -341,9 +369,26 @@ class Reporter:
             return
         if self._results:
             with _evidence_or_exit():
-                self._folder.finish(self._results, seed=self._settings.seed, mode=self._settings.mode)
+                self._write(self._folder)
         else:
             shutil.rmtree(self._folder.path, ignore_errors=True)
+
+    def _write(self, folder: RunFolder) -> None:
+        """The evidence first, then the report: a report that can not be made must not lose any of it."""
+        from lasttick.evidence import write_catalogue
+        from lasttick.requirements import load_catalogue
+
+        catalogue = load_catalogue()
+        spoken = {id_ for result in self._results for id_ in (*result.requirements, *result.laws)}
+        spoken |= {check.id for result in self._results for check in result.checks}
+        write_catalogue(folder.path, {id_: catalogue[id_].text for id_ in sorted(spoken) if id_ in catalogue})
+        folder.finish(self._results, seed=self._settings.seed, mode=self._settings.mode)
+        try:
+            from lasttick.report.html import write_report
+
+            write_report(folder.path)
+        except Exception as error:
+            self._report_problem = f"report.html could not be made: {type(error).__name__}: {error}"
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if self._folder is None or not self._results:
@@ -355,6 +400,8 @@ class Reporter:
         terminalreporter.write_sep("-", "lasttick")
         terminalreporter.write_line(f"{said}; mode {self._settings.mode}, seed {self._settings.seed}")
         terminalreporter.write_line(f"run folder: {os.path.relpath(self._folder.path)}")
+        if self._report_problem:
+            terminalreporter.write_line(f"{self._report_problem}; the evidence is whole, try lasttick report")
 
     def _new_folder(self) -> RunFolder:
         """Its name is wall time and a random id on purpose: it is no part of any trace."""
@@ -369,5 +416,6 @@ class Reporter:
             started=started,
             command_line=["pytest", *map(str, self._config.invocation_params.args)],
             targets={"hostagent": (self._settings.target or "=reference").partition("=")[2]},
+            examples_max=self._settings.examples_max,
         )
         return folder

@@ -39,8 +39,13 @@ def run_scenarios(pattern: str | None, *, seed: int, mode: str, workers: str | N
     from lasttick.evidence import RunVerdicts
 
     gathered = Gathered()
+    arguments = [*pytest_arguments(folder, seed=seed, mode=mode), "--lasttick-out", REPORTS]
+    if pattern is not None:
+        arguments += ["--lasttick-select", pattern]
+    if workers is not None:
+        arguments += ["-n", workers]
     with redirect_stdout(sys.stderr) if as_json else nullcontext():
-        status = pytest.main(_pytest_arguments(folder, pattern, seed, mode, workers), plugins=[gathered])
+        status = pytest.main(arguments, plugins=[gathered])
     run = RunVerdicts.of(gathered.results, seed=seed, mode=mode)
     if as_json:
         print(json.dumps(run.as_json(), indent=1, ensure_ascii=True))
@@ -108,15 +113,11 @@ def _refuse_no_match(pattern: str | None, folder: Path) -> None:
     )
 
 
-def _pytest_arguments(folder: Path, pattern: str | None, seed: int, mode: str, workers: str | None) -> list[str]:
+def pytest_arguments(folder: Path, *, seed: int, mode: str) -> list[str]:
+    """What pytest is given to play the scenarios of `folder` in this process."""
     project = Path.cwd()
     shown = folder.relative_to(project) if folder.is_relative_to(project) else folder
     arguments = [str(shown), "--rootdir=.", "--import-mode=importlib", "--no-header"]
     # pytest finds that this very program is loaded already and would say so under every run.
     arguments += ["-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning"]
-    arguments += ["--lasttick-seed", str(seed), "--lasttick-mode", mode, "--lasttick-out", REPORTS]
-    if pattern is not None:
-        arguments += ["--lasttick-select", pattern]
-    if workers is not None:
-        arguments += ["-n", workers]
-    return arguments
+    return [*arguments, "--lasttick-seed", str(seed), "--lasttick-mode", mode]

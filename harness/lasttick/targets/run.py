@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lasttick.checks import exclusive, own_turn, seen
+from lasttick.checks import STANDING, seen
 from lasttick.engine.chance import derive
 from lasttick.engine.loop import BOUND_S, VirtualLoop, run_virtual
 from lasttick.engine.patches import deterministic
@@ -129,7 +129,7 @@ class ScenarioRun:
             self.sights.update(world.sights)
 
     def _judge(self, events: list[Event]) -> None:
-        for verdict in (exclusive(events), own_turn(events)):
+        for verdict in (check(events) for check in STANDING):
             before = self._checks.get(verdict.id)
             if before is None or _RANK[verdict.verdict] > _RANK[before.verdict]:
                 self._checks[verdict.id] = verdict

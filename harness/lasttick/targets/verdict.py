@@ -24,12 +24,16 @@ def judge(
     skipped: str | None,
     is_property: bool,
     duration_s: float,
+    replay: str,
+    text: str = "",
 ) -> ScenarioResult:
     """The result of one scenario. `error` is what ended it, `skipped` why it was not played at all.
 
+    `replay` is the command that repeats it, `text` its docstring.
+
     A check's id is the id it judges; a bare assertion counts against every id claimed.
     """
-    verdict, reason, t_s = _verdict(error, skipped)
+    verdict, reason, t_s = ended(error, skipped)
     checks = {check.id: check for check in (run.checks if run else [])}
     for claim in claims:
         if claim not in checks or _blames(error, claim):
@@ -45,14 +49,14 @@ def judge(
         trace_sha256=trace_sha256(run.events) if run else None,
         checks=tuple(checks.values()),
         examples=Examples(run.examples, run.failed) if run and is_property else None,
-        falsified=Falsified(run.arguments or {}, f"lasttick run {scenario_id} --seed {run.seed}")
-        if run and run.failed and is_property
-        else None,
+        falsified=Falsified(run.arguments or {}, replay) if run and run.failed and is_property else None,
         trace=str(trace_path(scenario_id)) if run else None,
+        text=text,
     )
 
 
-def _verdict(error: BaseException | None, skipped: str | None) -> tuple[VerdictWord, str, float | None]:
+def ended(error: BaseException | None, skipped: str | None = None) -> tuple[VerdictWord, str, float | None]:
+    """Verdict, reason and instant for a scenario that ended with `error` (None: it came to its end)."""
     if skipped is not None:
         return "not_applicable", skipped, None
     if error is None:
