@@ -115,10 +115,10 @@ class _Play:
         """Raises UsageError when the scenarios can not be collected, KeyboardInterrupt."""
         import pytest
 
-        arguments = pytest_arguments(scenarios_folder(Path.cwd()), seed=self.manifest.seed, mode=self.manifest.mode)
-        for system, what in self.manifest.targets.items():
-            if what != REFERENCE:
-                arguments += ["--lasttick-target", f"{system}={what}"]
+        # Another target than the reference is there for one system at most.
+        target = next((f"{name}={what}" for name, what in self.manifest.targets.items() if what != REFERENCE), None)
+        seed, mode = self.manifest.seed, self.manifest.mode
+        arguments = pytest_arguments(scenarios_folder(Path.cwd()), seed=seed, mode=mode, target=target)
         if self.manifest.examples_max:
             arguments += ["-o", f"lasttick_examples={self.manifest.examples_max}"]
         said = StringIO()

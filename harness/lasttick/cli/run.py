@@ -23,7 +23,9 @@ MODES = ("virtual", "process")
 REPORTS = "reports"
 
 
-def run_scenarios(pattern: str | None, *, seed: int, mode: str, workers: str | None, as_json: bool) -> int:
+def run_scenarios(
+    pattern: str | None, *, seed: int, mode: str, workers: str | None, as_json: bool, target: str | None = None
+) -> int:
     """Run what `pattern` selects. Raises UsageError when it selects nothing or an option can not be."""
     if mode not in MODES:
         raise UsageError(f"--mode is {mode!r}", " or ".join(MODES), "leave it out for virtual")
@@ -39,7 +41,7 @@ def run_scenarios(pattern: str | None, *, seed: int, mode: str, workers: str | N
     from lasttick.evidence import RunVerdicts
 
     gathered = Gathered()
-    arguments = [*pytest_arguments(folder, seed=seed, mode=mode), "--lasttick-out", REPORTS]
+    arguments = [*pytest_arguments(folder, seed=seed, mode=mode, target=target), "--lasttick-out", REPORTS]
     if pattern is not None:
         arguments += ["--lasttick-select", pattern]
     if workers is not None:
@@ -113,11 +115,12 @@ def _refuse_no_match(pattern: str | None, folder: Path) -> None:
     )
 
 
-def pytest_arguments(folder: Path, *, seed: int, mode: str) -> list[str]:
+def pytest_arguments(folder: Path, *, seed: int, mode: str, target: str | None) -> list[str]:
     """What pytest is given to play the scenarios of `folder` in this process."""
     project = Path.cwd()
     shown = folder.relative_to(project) if folder.is_relative_to(project) else folder
     arguments = [str(shown), "--rootdir=.", "--import-mode=importlib", "--no-header"]
     # pytest finds that this very program is loaded already and would say so under every run.
     arguments += ["-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning"]
-    return [*arguments, "--lasttick-seed", str(seed), "--lasttick-mode", mode]
+    arguments += ["--lasttick-seed", str(seed), "--lasttick-mode", mode]
+    return arguments if target is None else [*arguments, "--lasttick-target", target]

@@ -123,8 +123,5 @@ def _calls(
         number = example[0].data.get("number")
         if not isinstance(texts, Mapping) or not isinstance(number, int):
             raise NotReadable("an example of the trace does not tell its arguments")
-        values = {
-            name: parameters[name] if name in parameters else value_of(text, names) for name, text in texts.items()
-        }
-        calls.append((number, values))
+        calls.append((number, {**parameters, **{name: value_of(text, names) for name, text in texts.items()}}))
     return calls

@@ -48,3 +48,9 @@ def replay_command(scenario_id: str, *, run: str) -> str:
     For a property scenario that was falsified it plays the shrunk example alone.
     """
     return shlex.join(["lasttick", "replay", run, scenario_id])
+
+
+def run_command(scenario_id: str, *, seed: int, mode: str) -> str:
+    """The command that runs a scenario of which nothing was recorded."""
+    words = ["lasttick", "run", scenario_id, "--seed", str(seed)]
+    return shlex.join(words if mode == "virtual" else [*words, "--mode", mode])

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from lasttick.checks import Verdict, VerdictWord
 from lasttick.engine.trace import trace_sha256
 from lasttick.evidence import Examples, Falsified, ScenarioResult, trace_path
-from lasttick.requirements import load_catalogue
 from lasttick.targets.outcome import CheckFailed, Inconclusive
 from lasttick.targets.run import ScenarioRun
 
@@ -18,6 +17,7 @@ from lasttick.targets.run import ScenarioRun
 def judge(
     scenario_id: str,
     claims: Sequence[str],
+    laws: tuple[str, ...],
     run: ScenarioRun | None,
     error: BaseException | None,
     *,
@@ -29,9 +29,8 @@ def judge(
 ) -> ScenarioResult:
     """The result of one scenario. `error` is what ended it, `skipped` why it was not played at all.
 
-    `replay` is the command that repeats it, `text` its docstring.
-
-    A check's id is the id it judges; a bare assertion counts against every id claimed.
+    `laws` are those that the claims speak for. A check's id is the id it judges; a bare assertion counts against every
+    id claimed. `replay` is the command that plays it again, `text` its docstring.
     """
     verdict, reason, t_s = ended(error, skipped)
     checks = {check.id: check for check in (run.checks if run else [])}
@@ -41,7 +40,7 @@ def judge(
     return ScenarioResult(
         id=scenario_id,
         requirements=tuple(claim for claim in claims if "/" not in claim),
-        laws=load_catalogue().laws_of(claims),
+        laws=laws,
         verdict=verdict,
         reason=reason,
         duration_s=duration_s,
