@@ -28,7 +28,7 @@ from lasttick.evidence import (
     run_argument,
 )
 from lasttick.evidence.run_folder import versions
-from lasttick.requirements import matches, nearby, scenarios_folder
+from lasttick.requirements import collect_claims, matches, nearby, scenarios_folder
 
 if TYPE_CHECKING:
     import pytest
@@ -106,6 +106,7 @@ class _Play:
         self.replay = Replay(recordings)
         self._say = say
         self._told: set[str] = set()
+        self._uncollected = False
 
     @property
     def repeated(self) -> dict[str, Repeated]:
@@ -115,10 +116,13 @@ class _Play:
         """Raises UsageError when the scenarios can not be collected, KeyboardInterrupt."""
         import pytest
 
+        files = self._files()
+        if not files:
+            return
         # Another target than the reference is there for one system at most.
         target = next((f"{name}={what}" for name, what in self.manifest.targets.items() if what != REFERENCE), None)
         seed, mode = self.manifest.seed, self.manifest.mode
-        arguments = pytest_arguments(scenarios_folder(Path.cwd()), seed=seed, mode=mode, target=target)
+        arguments = pytest_arguments(files, seed=seed, mode=mode, target=target)
         if self.manifest.examples_max:
             arguments += ["-o", f"lasttick_examples={self.manifest.examples_max}"]
         said = StringIO()
@@ -134,7 +138,12 @@ class _Play:
                 "correct what pytest names, then replay again",
             )
 
-    _uncollected = False
+    def _files(self) -> list[Path]:
+        """Only files with a scenario that is wanted: collecting all of them takes longer than playing one."""
+        folder = scenarios_folder(Path.cwd())
+        wanted = {id_.partition("[")[0] for id_ in self.replay.recordings}
+        claims = [claim for claim in collect_claims(folder) if claim.scenario in wanted]
+        return [folder / name for name in dict.fromkeys(claim.where.rpartition(":")[0] for claim in claims)]
 
     def pytest_configure(self, config: pytest.Config) -> None:
         from lasttick.plugin import REPLAY

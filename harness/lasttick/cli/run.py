@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,7 +42,7 @@ def run_scenarios(
     from lasttick.evidence import RunVerdicts
 
     gathered = Gathered()
-    arguments = [*pytest_arguments(folder, seed=seed, mode=mode, target=target), "--lasttick-out", REPORTS]
+    arguments = [*pytest_arguments([folder], seed=seed, mode=mode, target=target), "--lasttick-out", REPORTS]
     if pattern is not None:
         arguments += ["--lasttick-select", pattern]
     if workers is not None:
@@ -115,11 +116,11 @@ def _refuse_no_match(pattern: str | None, folder: Path) -> None:
     )
 
 
-def pytest_arguments(folder: Path, *, seed: int, mode: str, target: str | None) -> list[str]:
-    """What pytest is given to play the scenarios of `folder` in this process."""
+def pytest_arguments(paths: Sequence[Path], *, seed: int, mode: str, target: str | None) -> list[str]:
+    """What pytest is given to play the scenarios below `paths` in this process."""
     project = Path.cwd()
-    shown = folder.relative_to(project) if folder.is_relative_to(project) else folder
-    arguments = [str(shown), "--rootdir=.", "--import-mode=importlib", "--no-header"]
+    shown = [str(path.relative_to(project) if path.is_relative_to(project) else path) for path in paths]
+    arguments = [*shown, "--rootdir=.", "--import-mode=importlib", "--no-header"]
     # pytest finds that this very program is loaded already and would say so under every run.
     arguments += ["-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning"]
     arguments += ["--lasttick-seed", str(seed), "--lasttick-mode", mode]

@@ -1,7 +1,7 @@
 """Which value does a text from a trace stand for? Only literals and dataclasses are made; nothing is evaluated.
 
 A trace may come from elsewhere, so a text is never given to `eval`: a name in it can only be that of a dataclass which
-the scenario's module already knows.
+the scenario's module knows, or the module of such a dataclass.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Mapping
 from typing import Any
 
 FLOATS = {"inf": math.inf, "nan": math.nan}
@@ -52,13 +53,14 @@ def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
             return set(all_of(node.elts))
         case ast.Dict(keys=keys) if None not in keys:
             return dict(zip(all_of([key for key in keys if key]), all_of(node.values), strict=True))
-        case ast.Call(func=ast.Name()):
-            make = _dataclass(node.func.id, names)
+        case ast.Call(func=ast.Name(id=name)):
+            make = _dataclass(name, names)
+            names = {**vars(sys.modules[make.__module__]), **names}
             return make(*all_of(node.args), **{str(word.arg): _value(word.value, names) for word in node.keywords})
     raise NotReadable(f"{ast.unparse(node)[:80]} is no plain value")
 
 
-def _dataclass(name: str, names: Mapping[str, Any]) -> Callable[..., Any]:
+def _dataclass(name: str, names: Mapping[str, Any]) -> type[Any]:
     kind = names.get(name)
     if not isinstance(kind, type) or not dataclasses.is_dataclass(kind):
         raise NotReadable(f"{name} is no dataclass of the scenario's module")

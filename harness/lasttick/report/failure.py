@@ -37,7 +37,7 @@ def failure_text(result: ScenarioResult, events: Sequence[Event], *, seed: int, 
         lines += ["", drawing, ""]
     if result.falsified:
         shown = ", ".join(f"{name}={value}" for name, value in result.falsified.args.items())
-        lines.append(f"  falsified by: {shown}")
+        lines += textwrap.wrap(f"falsified by: {shown}", width, initial_indent="  ", subsequent_indent="    ")
     lines.append(f"  seed {seed}; replay: {replay}")
     return "\n".join(lines)
 

@@ -76,7 +76,7 @@ def render(folder: Path) -> str:
 
 def _header(run: RunVerdicts, manifest: Manifest) -> Html:
     counts = run.counts
-    facts = {
+    facts: dict[str, str | int] = {
         "seed": manifest.seed,
         "mode": manifest.mode,
         "target": ", ".join(f"{system} = {what}" for system, what in manifest.targets.items()),

@@ -165,8 +165,14 @@ def _deed(deed: Deed, axis: _Axis, rows: _Rows) -> Html | None:
     after = (note if inside else f"{label} {note}".strip()) if deed.tone != "quiet" else ""
     after_px = len(after) * CHAR_PX + 8 if after else 0
     right_px = left_px + max(wide_px, 6)
+    if inside and right_px + after_px > LANE_PX:
+        both = f"{label}: {note}"
+        inside, after, after_px = (both if len(both) * CHAR_PX + 8 <= wide_px else label), "", 0
     before = right_px + after_px > LANE_PX and left_px - after_px > 0
-    row = rows.place(left_px - (after_px if before else 5), right_px + (0 if before else after_px))
+    # What merely began is a thin line that needs no room of its own.
+    row: int | None = 0
+    if deed.tone != "quiet":
+        row = rows.place(left_px - (after_px if before else 5), right_px + (0 if before else after_px))
     if row is None:
         return None
     y = row * ROW_PX + 2
@@ -224,7 +230,7 @@ def _device_lane(device: str, calls: Sequence[DriverCall], axis: _Axis, colours:
     clashes = _clashes(calls[:DEEDS_MAX], axis.end_s)
     for start_s, end_s, who in clashes:
         title = tag("title", f"{who} at once, {_span(start_s, end_s)}")
-        parts.append(_bar(axis.pc(start_s), axis.pc(end_s), 12, "clash", "", title, height_px=6))
+        parts.append(_bar(axis.pc(start_s), axis.pc(end_s), 14, "clash", "", title, height_px=5))
     more = f"; {len(calls) - DEEDS_MAX} more, not drawn" if len(calls) > DEEDS_MAX else ""
     what = f"{device}: {len(calls)} actions, {len(clashes)} times two at once{more}"
     return _lane(device, Html(), join(parts), height_px=20, what=what)

@@ -22,11 +22,11 @@ def scenario_html(folder: Path, manifest: Manifest, result: ScenarioResult, anch
     word = tag("b", WORDS[result.verdict], class_=f"v {result.verdict}")
     about = [", ".join((*result.requirements, *result.laws))]
     if result.examples:
-        about.append(f"{result.examples.run} examples")
+        about.append(_count(result.examples.run, "example"))
     about += [f"{result.virtual_s:,.3f} s played in {result.duration_s:.3f} s"] if result.trace else []
     summary = tag("summary", word, tag("code", result.id), tag("span", " · ".join(about), class_="soft small"))
     parts = [
-        tag("p", result.text, class_="story") if result.text else None,
+        *[tag("p", part, class_="story") for part in result.text.split("\n\n") if part.strip()],
         tag("p", result.reason, class_="reason") if result.reason else None,
         _checks(result),
         _examples(folder, result) if result.trace else None,
@@ -42,11 +42,11 @@ def _checks(result: ScenarioResult) -> Html | None:
             "tr",
             tag("td", tag("code", check.id)),
             tag("td", tag("b", check.verdict.replace("_", " "), class_=f"v {check.verdict}")),
-            tag("td", check.reason, "" if check.t_s is None else f" (t = {check.t_s:.3f} s)"),
+            tag("td", check.reason),
         )
         for check in result.checks
     ]
-    return tag("table", *rows, class_="small") if rows else None
+    return tag("table", *rows, class_="checks small") if rows else None
 
 
 def _replay(manifest: Manifest, result: ScenarioResult) -> Html:
@@ -104,8 +104,12 @@ def _events(events: Sequence[Event]) -> Html:
     more = len(events) - EVENTS_LISTED
     if more > 0:
         lines.append(f".. and {more} more in the trace")
-    number = f"{len(events)} event{'' if len(events) == 1 else 's'}"
-    return tag("details", tag("summary", number, class_="soft small"), tag("pre", "\n".join(lines)), class_="events")
+    return tag(
+        "details",
+        tag("summary", _count(len(events), "event"), class_="soft small"),
+        tag("pre", "\n".join(lines)),
+        class_="events",
+    )
 
 
 def _line(event: Event) -> str:
@@ -118,3 +122,7 @@ def short_line(head: str, data: str) -> str:
     """The columns of `head` stay where they are; the data is cut."""
     line = f"{head}  {data}"
     return line if len(line) <= EVENT_CHARS_MAX else line[: EVENT_CHARS_MAX - 1] + "\u2026"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -30,7 +30,8 @@ a { color: inherit; text-decoration-color: var(--soft); }
 table { border-collapse: collapse; width: 100%; }
 td, th { text-align: left; vertical-align: top; padding: .35rem .7rem .35rem 0; border-bottom: 1px solid var(--line); }
 th { font-size: 12px; color: var(--soft); font-weight: 600; }
-td:first-child { white-space: nowrap; }
+th, td:first-child { white-space: nowrap; }
+.checks { width: auto; } .checks td { padding: .1rem 1rem .1rem 0; border: 0; }
 td ul { margin: .2rem 0 .2rem 1rem; padding: 0; }
 summary { cursor: pointer; }
 .scenario { border: 1px solid var(--line); border-left: 5px solid var(--na); border-radius: 4px; margin: .45rem 0; }
@@ -38,7 +39,7 @@ summary { cursor: pointer; }
 .scenario.inconclusive { border-left-color: var(--unsure); }
 .scenario > summary { padding: .35rem .7rem; } .scenario > summary code { font-weight: 600; margin: 0 .5rem; }
 .scenario > div { padding: 0 .8rem .8rem; }
-.story { white-space: pre-line; margin: .3rem 0 .6rem; max-width: 75ch; }
+.story { margin: .3rem 0 .6rem; max-width: 90ch; }
 .reason { white-space: pre-line; margin: .3rem 0; padding: .3rem .6rem; background: var(--card); border-radius: 4px; }
 figure { margin: .9rem 0 .4rem; } figcaption { font-size: 13px; margin-bottom: .3rem; }
 .lane { display: grid; grid-template-columns: 8.6rem 1fr; border-top: 1px solid var(--grid); }
@@ -52,7 +53,7 @@ svg .grid { stroke: var(--grid); } svg .at { stroke: var(--fail); stroke-dasharr
 .error { fill: var(--error); background: var(--error); } .open { fill: var(--open); background: var(--open); }
 .mark { fill: var(--mark); background: var(--mark); } .quiet { fill: none; stroke: var(--mark); }
 .trouble { fill: var(--trouble); background: var(--trouble); }
-.clash { fill: var(--fail); background: var(--fail); } .held rect { opacity: .55; }
+.clash { fill: var(--fail); background: var(--fail); } .held rect { opacity: .55; } svg .held text { fill: var(--text); }
 .c0 { fill: var(--c0); background: var(--c0); } .c1 { fill: var(--c1); background: var(--c1); }
 .c2 { fill: var(--c2); background: var(--c2); } .c3 { fill: var(--c3); background: var(--c3); }
 .c4 { fill: var(--c4); background: var(--c4); } .c5 { fill: var(--c5); background: var(--c5); }

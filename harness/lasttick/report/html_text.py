@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Sequence
 from typing import TypeAlias
 
 # What XML 1.0 can not hold, and the marks that make text run the other way and so show what is not there.
@@ -46,6 +47,6 @@ def tag(name: str, /, *children: Child, **attributes: object) -> Html:
     return Html(f"<{name}{written}>{join(children)}</{name}>")
 
 
-def join(children: tuple[Child, ...] | list[Child] | list[Html]) -> Html:
+def join(children: Sequence[Child]) -> Html:
     parts = [child if isinstance(child, Html) else text(child) for child in children if child is not None]
     return Html("".join(parts))

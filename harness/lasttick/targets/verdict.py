@@ -36,7 +36,7 @@ def judge(
     checks = {check.id: check for check in (run.checks if run else [])}
     for claim in claims:
         if claim not in checks or _blames(error, claim):
-            checks[claim] = Verdict(claim, verdict, reason, t_s)
+            checks[claim] = Verdict(claim, verdict, error.reason if isinstance(error, CheckFailed) else reason, t_s)
     return ScenarioResult(
         id=scenario_id,
         requirements=tuple(claim for claim in claims if "/" not in claim),
