@@ -33,9 +33,7 @@ def verify(wanted: str, *, as_json: bool) -> int:
         for damage in seen.damages:
             print(f"DAMAGED  {_plain(str(damage))}")
         looked = f"{seen.traces} traces, {seen.events} events"
-        print(
-            f"{run_argument(folder)}: {f'{len(seen.damages)} damaged places' if seen.damages else 'intact'}; {looked}"
-        )
+        print(f"{run_argument(folder)}: {_places(len(seen.damages))}; {looked}")
     return FAILED if seen.damages else PASSED
 
 
@@ -72,6 +70,10 @@ def report(wanted: str, out: Path | None) -> int:
 
     print(write_report(find_run(wanted), out))
     return PASSED
+
+
+def _places(number: int) -> str:
+    return {0: "intact", 1: "1 damaged place"}.get(number, f"{number} damaged places")
 
 
 def _plain(text: str) -> str:

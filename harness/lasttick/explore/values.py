@@ -1,7 +1,7 @@
 """Which value does a text from a trace stand for? Only literals and dataclasses are made; nothing is evaluated.
 
 A trace may come from elsewhere, so a text is never given to `eval`: a name in it can only be that of a dataclass which
-the scenario's module knows, or the module of such a dataclass.
+the scenario's module already knows.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import dataclasses
 import math
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -55,7 +54,6 @@ def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
             return dict(zip(all_of([key for key in keys if key]), all_of(node.values), strict=True))
         case ast.Call(func=ast.Name(id=name)):
             make = _dataclass(name, names)
-            names = {**vars(sys.modules[make.__module__]), **names}
             return make(*all_of(node.args), **{str(word.arg): _value(word.value, names) for word in node.keywords})
     raise NotReadable(f"{ast.unparse(node)[:80]} is no plain value")
 

@@ -53,7 +53,8 @@ svg .grid { stroke: var(--grid); } svg .at { stroke: var(--fail); stroke-dasharr
 .error { fill: var(--error); background: var(--error); } .open { fill: var(--open); background: var(--open); }
 .mark { fill: var(--mark); background: var(--mark); } .quiet { fill: none; stroke: var(--mark); }
 .trouble { fill: var(--trouble); background: var(--trouble); }
-.clash { fill: var(--fail); background: var(--fail); } .held rect { opacity: .55; } svg .held text { fill: var(--text); }
+.clash { fill: var(--fail); background: var(--fail); }
+.held rect { opacity: .55; } svg .held text { fill: var(--text); }
 .c0 { fill: var(--c0); background: var(--c0); } .c1 { fill: var(--c1); background: var(--c1); }
 .c2 { fill: var(--c2); background: var(--c2); } .c3 { fill: var(--c3); background: var(--c3); }
 .c4 { fill: var(--c4); background: var(--c4); } .c5 { fill: var(--c5); background: var(--c5); }
