@@ -122,7 +122,7 @@ def replay(
     all: Annotated[bool, typer.Option("--all", help="Every example, not the falsified one alone.")] = False,
     json: Json = False,
 ) -> int:
-    """Play a recorded run again: the same hash, or the first event that differs."""
+    """Play a recorded run again: same hash, or where not."""
     from lasttick.cli.replay import replay_run
 
     return replay_run(run, scenario, every_example=all, as_json=json)
@@ -130,7 +130,7 @@ def replay(
 
 @app.command()
 def verify(run: Run, json: Json = False) -> int:
-    """Find and locate what was changed in a run's evidence."""
+    """Find what was changed in a run's evidence, and where."""
     from lasttick.cli.evidence import verify as verify_evidence
 
     return verify_evidence(run, as_json=json)
@@ -138,7 +138,7 @@ def verify(run: Run, json: Json = False) -> int:
 
 @app.command()
 def judge(run: Run, json: Json = False) -> int:
-    """Today's checks over recorded traces, and where they differ."""
+    """Today's checks over a run's recorded traces."""
     from lasttick.cli.evidence import judge as judge_evidence
 
     return judge_evidence(run, as_json=json)
@@ -149,7 +149,7 @@ def report(
     run: Run,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Instead of report.html in the run folder.")] = None,
 ) -> int:
-    """Render a run's HTML report again, from what is on disk."""
+    """Render a run's HTML report again from disk."""
     from lasttick.cli.evidence import report as render_report
 
     return render_report(run, out)

@@ -7,10 +7,10 @@ from lasttick.evidence.diff import Divergence, by_example, first_divergence
 from lasttick.evidence.errors import EvidenceError
 from lasttick.evidence.judge import Judged, judge_run
 from lasttick.evidence.junit import junit_xml
-from lasttick.evidence.lookup import Manifest, find_run, read_manifest, recorded_events, run_argument
+from lasttick.evidence.lookup import Manifest, find_run, read_manifest, recorded_events, run_argument, trace_file
 from lasttick.evidence.results import Examples, Falsified, ScenarioResult
 from lasttick.evidence.run_folder import RunFolder
-from lasttick.evidence.traces import read_trace, trace_path
+from lasttick.evidence.traces import TraceExamples, read_trace, trace_path
 from lasttick.evidence.verdicts import RunVerdicts, read_verdicts
 from lasttick.evidence.verify import Damage, Verification, verify_run
 
@@ -28,6 +28,7 @@ __all__ = [
     "RunFolder",
     "RunVerdicts",
     "ScenarioResult",
+    "TraceExamples",
     "Verdict",
     "VerdictWord",
     "Verification",
@@ -43,6 +44,7 @@ __all__ = [
     "read_verdicts",
     "recorded_events",
     "run_argument",
+    "trace_file",
     "trace_path",
     "verify_run",
     "worst",

@@ -13,6 +13,7 @@ from typing import Any
 
 from lasttick.checks import STANDING, Verdict
 from lasttick.engine.trace import Event
+from lasttick.evidence.errors import EvidenceError
 from lasttick.evidence.lookup import recorded_events
 from lasttick.evidence.results import ScenarioResult
 from lasttick.evidence.verdicts import read_verdicts
@@ -38,13 +39,18 @@ class Judged:
 
 def judge_run(folder: Path) -> list[Judged]:
     """Every standing check on every trace of the run. Raises EvidenceError for what can not be read."""
-    run = read_verdicts(folder)
-    return [
-        judged
-        for result in run.scenarios
-        if result.trace is not None
-        for judged in judge_again(result, recorded_events(folder, result))
-    ]
+    judged: list[Judged] = []
+    for result in read_verdicts(folder).scenarios:
+        events = recorded_events(folder, result)
+        try:
+            judged += judge_again(result, events) if events else []
+        except (TypeError, ValueError, AttributeError, KeyError, OverflowError) as error:
+            raise EvidenceError(
+                f"the trace of {result.id} can not be judged: {error!r}",
+                "events as contract world, Trace event, describes them",
+                "see what lasttick verify says of the run",
+            ) from error
+    return judged
 
 
 def judge_again(result: ScenarioResult, events: Iterable[Event]) -> list[Judged]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from lasttick.evidence import Event, EvidenceError, Manifest, ScenarioResult, by_example, recorded_events
+from lasttick.evidence import Event, EvidenceError, Manifest, ScenarioResult, TraceExamples, trace_file
 from lasttick.report.failure import WORDS, replay_command
 from lasttick.report.html_lanes import lanes_html
 from lasttick.report.html_text import Html, join, short, tag
@@ -27,13 +27,17 @@ def scenario_html(folder: Path, manifest: Manifest, result: ScenarioResult, anch
     summary = tag("summary", word, tag("code", result.id), tag("span", " · ".join(about), class_="soft small"))
     parts = [
         *[tag("p", part, class_="story") for part in result.text.split("\n\n") if part.strip()],
-        tag("p", result.reason, class_="reason") if result.reason else None,
+        None if _told_by_a_check(result) else tag("p", result.reason, class_="reason"),
         _checks(result),
         _examples(folder, result) if result.trace else None,
         _replay(manifest, result) if result.trace else None,
     ]
     is_open = "open" if result.verdict in ("fail", "inconclusive") else None
     return tag("details", summary, tag("div", *parts), class_=f"scenario {result.verdict}", id=anchor, open=is_open)
+
+
+def _told_by_a_check(result: ScenarioResult) -> bool:
+    return not result.reason or any(check.reason and check.reason in result.reason for check in result.checks)
 
 
 def _checks(result: ScenarioResult) -> Html | None:
@@ -56,10 +60,17 @@ def _replay(manifest: Manifest, result: ScenarioResult) -> Html:
 
 
 def _examples(folder: Path, result: ScenarioResult) -> Html:
+    path = trace_file(folder, result)
+    if path is None:
+        return Html()
     try:
-        examples = by_example(recorded_events(folder, result))
+        return _drawn(TraceExamples(path), result)
     except EvidenceError as error:
-        return tag("p", str(error), class_="reason")
+        # Its text names the place in full; what is the same everywhere is the place in the run folder.
+        return tag("p", str(error).replace(str(path), str(result.trace)), class_="reason")
+
+
+def _drawn(examples: TraceExamples, result: ScenarioResult) -> Html:
     order = list(range(len(examples)))
     if result.falsified:
         # The shrunk example is the last one, and the one to look at first.
@@ -67,7 +78,7 @@ def _examples(folder: Path, result: ScenarioResult) -> Html:
     moments = [check.t_s for check in result.checks if check.verdict == "fail" and check.t_s is not None]
     figures = [
         _figure(
-            examples[index],
+            examples.events(index),
             falsified=bool(result.falsified) and index == len(examples) - 1,
             moment_s=moments[0] if moments and order[0] == index else None,
             alone=len(examples) == 1,
@@ -81,15 +92,9 @@ def _examples(folder: Path, result: ScenarioResult) -> Html:
 
 
 def _figure(events: Sequence[Event], *, falsified: bool, moment_s: float | None, alone: bool) -> Html:
-    first = events[0]
-    title = "" if alone and not falsified else f"Example {first.data.get('number', '')}"
-    if falsified:
-        title += ", falsified and shrunk"
-    arguments = first.data.get("arguments")
-    if arguments:
-        shown = [f"{name}={value}" for name, value in dict(arguments).items()]
-        title += (": " if title else "") + short(", ".join(shown), ARGUMENTS_CHARS_MAX)
+    title = ""
     try:
+        title = _title(events[0], falsified=falsified, alone=alone)
         lanes = lanes_html(events, moment_s=moment_s)
     except (TypeError, ValueError, AttributeError, KeyError, OverflowError) as error:
         # Somebody else's trace may hold anything; the rest of the page is still worth reading.
@@ -97,6 +102,17 @@ def _figure(events: Sequence[Event], *, falsified: bool, moment_s: float | None,
     if not lanes:
         lanes = tag("p", "No call, no device, nothing to draw.", class_="soft small")
     return tag("figure", tag("figcaption", title) if title else None, lanes, _events(events))
+
+
+def _title(first: Event, *, falsified: bool, alone: bool) -> str:
+    title = "" if alone and not falsified else f"Example {first.data.get('number', '')}"
+    if falsified:
+        title += ", falsified and shrunk"
+    arguments = first.data.get("arguments")
+    if arguments:
+        shown = [f"{name}={value}" for name, value in dict(arguments).items()]
+        title += (": " if title else "") + short(", ".join(shown), ARGUMENTS_CHARS_MAX)
+    return title
 
 
 def _events(events: Sequence[Event]) -> Html:

@@ -29,8 +29,8 @@ a { color: inherit; text-decoration-color: var(--soft); }
 .v.pass { color: var(--pass); } .v.fail { color: var(--fail); } .v.inconclusive { color: var(--unsure); }
 table { border-collapse: collapse; width: 100%; }
 td, th { text-align: left; vertical-align: top; padding: .35rem .7rem .35rem 0; border-bottom: 1px solid var(--line); }
-th { font-size: 12px; color: var(--soft); font-weight: 600; }
-th, td:first-child { white-space: nowrap; }
+th { width: 1%; font-size: 12px; color: var(--soft); font-weight: 600; }
+th, td:first-child { white-space: nowrap; } th:last-child { width: auto; }
 .checks { width: auto; } .checks td { padding: .1rem 1rem .1rem 0; border: 0; }
 td ul { margin: .2rem 0 .2rem 1rem; padding: 0; }
 summary { cursor: pointer; }
