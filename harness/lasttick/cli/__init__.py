@@ -29,6 +29,7 @@ Port = Annotated[int, typer.Option(min=0, max=65535, help="0: a free one, told i
 Devices = Annotated[str, typer.Option(metavar="LIST|URL", help="As phone-1=android,ipad-1=ios@2, or a rack's URL.")]
 Mutant = Annotated[str | None, typer.Option(metavar="ID", help="Serve a wrong version on purpose.")]
 IdentityDir = Annotated[Path | None, typer.Option(metavar="DIR", help="Where identity, token and password are kept.")]
+Run = Annotated[str, typer.Argument(help="latest, a name below reports/runs, or a folder.")]
 LOOPBACK = "127.0.0.1"
 
 
@@ -112,6 +113,46 @@ def demo() -> int:
     from lasttick.cli.demo import demo
 
     return demo()
+
+
+@app.command()
+def replay(
+    run: Run,
+    scenario: Annotated[str | None, typer.Argument(help="Only this one: its id, or part of it.")] = None,
+    all: Annotated[bool, typer.Option("--all", help="Every example, not the falsified one alone.")] = False,
+    json: Json = False,
+) -> int:
+    """Play a recorded run again: same hash, or where not."""
+    from lasttick.cli.replay import replay_run
+
+    return replay_run(run, scenario, every_example=all, as_json=json)
+
+
+@app.command()
+def verify(run: Run, json: Json = False) -> int:
+    """Find what was changed in a run's evidence, and where."""
+    from lasttick.cli.evidence import verify as verify_evidence
+
+    return verify_evidence(run, as_json=json)
+
+
+@app.command()
+def judge(run: Run, json: Json = False) -> int:
+    """Today's checks over a run's recorded traces."""
+    from lasttick.cli.evidence import judge as judge_evidence
+
+    return judge_evidence(run, as_json=json)
+
+
+@app.command()
+def report(
+    run: Run,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Instead of report.html in the run folder.")] = None,
+) -> int:
+    """Render a run's HTML report again from disk."""
+    from lasttick.cli.evidence import report as render_report
+
+    return render_report(run, out)
 
 
 @app.command()

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lasttick.checks import exclusive, own_turn, seen
+from lasttick.checks import STANDING, seen
 from lasttick.engine.chance import derive
 from lasttick.engine.loop import BOUND_S, VirtualLoop, run_virtual
 from lasttick.engine.patches import deterministic
@@ -164,7 +164,7 @@ class ScenarioRun:
 
     def _judge(self, events: list[Event], *, broken_off: bool = False) -> list[Verdict]:
         """The standing checks on one example's trace. What they cannot tell of a story broken off is no finding."""
-        verdicts = [exclusive(events), own_turn(events)]
+        verdicts = [check(events) for check in STANDING]
         for verdict in verdicts:
             if broken_off and verdict.verdict == "inconclusive":
                 continue
