@@ -19,7 +19,7 @@ NEEDS_PROCESS = ("kill-process", "signals")
 
 @dataclass(frozen=True, slots=True)
 class ScenarioSpec:
-    """What a mark says. `sees`: names of events that a property scenario must have seen, else it is inconclusive."""
+    """What a mark says. `sees`: what the examples must have shown between them, else the scenario is inconclusive."""
 
     claims: tuple[str, ...]
     needs: tuple[str, ...] = ()
@@ -31,8 +31,9 @@ def scenario(*claims: str, needs: Sequence[str] = (), rung: str = "http", sees: 
     """Mark an async test as a scenario that proves `claims` (requirement ids; at most three).
 
     `needs` is a closed list (virtual only: wall-clock, suspend, every-await, schedule, scale; process only:
-    kill-process, signals); `rung` is how real the virtual run is; `sees` names what a property scenario must have
-    seen. Raises ValueError for anything else, when the file is imported.
+    kill-process, signals); `rung` is how real the virtual run is; `sees` names what the examples must have shown in
+    virtual mode: a sight of `lasttick.checks.seen`, or what `world.saw` was told. Raises ValueError for anything
+    else, when the file is imported.
     """
     import pytest
 
@@ -40,6 +41,11 @@ def scenario(*claims: str, needs: Sequence[str] = (), rung: str = "http", sees: 
         raise ValueError(
             f"@scenario{claims!r}: expected 1 to {CLAIMS_MAX} requirement or law ids as strings (contract world, "
             '"Scenario and world"); split the test, or write @scenario("HA-06")'
+        )
+    if isinstance(needs, str) or isinstance(sees, str):
+        raise ValueError(
+            f'@scenario: needs={needs!r}, sees={sees!r}; expected sequences of texts (contract world, "Scenario and '
+            'world"); write needs=["wall-clock"]'
         )
     for need in needs:
         if need not in NEEDS_VIRTUAL + NEEDS_PROCESS:
@@ -59,7 +65,7 @@ def scenario_id(nodeid: str) -> str:
     parts = PurePosixPath(path).parts
     if "scenarios" in parts:
         parts = parts[len(parts) - parts[::-1].index("scenarios") :]
-    return ids.scenario_id(PurePosixPath(*parts), name.rpartition("::")[2])
+    return ids.scenario_id(PurePosixPath(*parts), name)
 
 
 def not_applicable(spec: ScenarioSpec, mode: str) -> str | None:

@@ -23,6 +23,7 @@ from lasttick.marks import MARK, ScenarioSpec, not_applicable, scenario_id
 if TYPE_CHECKING:
     from lasttick.evidence import RunFolder, ScenarioResult
     from lasttick.mutants import Mutant
+    from lasttick.requirements import Catalogue
     from lasttick.targets.run import ScenarioRun
 
 PROPERTY = "lasttick"
@@ -38,34 +39,42 @@ class Settings:
         self.seed: int = config.getoption("lasttick_seed")
         self.select: str | None = config.getoption("lasttick_select")
         self.out = Path(config.getoption("lasttick_out") or config.rootpath / "reports")
-        self.examples_max = int(config.getini("lasttick_examples") or 0) or None
+        self.examples_max = _examples_max(config.getini("lasttick_examples"))
+        self.brief: bool = config.getoption("lasttick_brief")
         self.target: str | None = config.getoption("lasttick_target")
         if self.mode not in ("virtual", "process"):
             raise pytest.UsageError(
                 f"lasttick mode {self.mode!r} is unknown; expected virtual or process (live runs through `lasttick "
                 "check`); set --lasttick-mode or the ini value lasttick_mode"
             )
+        self.mutant = _mutant(self.target)
 
-    @functools.cached_property
-    def mutant(self) -> Mutant | None:
-        """`--lasttick-target hostagent=mutant:ID`."""
-        if self.target is None:
-            return None
-        system, _, value = self.target.partition("=")
-        kind, _, mutant_id = value.partition(":")
-        if value == "reference":
-            return None
-        if system != "hostagent" or kind != "mutant":
-            raise pytest.UsageError(
-                f"--lasttick-target {self.target!r}: expected hostagent=reference or hostagent=mutant:ID; "
-                "`lasttick requirements` lists mutants"
-            )
-        from lasttick.mutants import UnknownMutant, find
 
-        try:
-            return find(mutant_id)
-        except UnknownMutant as error:
-            raise pytest.UsageError(str(error)) from error
+def _mutant(target: str | None) -> Mutant | None:
+    """`--lasttick-target hostagent=mutant:ID`. Raises UsageError."""
+    if target in (None, "hostagent=reference"):
+        return None
+    place, _, mutant_id = target.partition(":")
+    if place != "hostagent=mutant":
+        raise pytest.UsageError(
+            f"--lasttick-target {target!r}: expected hostagent=reference or hostagent=mutant:ID; "
+            "`lasttick requirements` lists mutants"
+        )
+    from lasttick.mutants import UnknownMutant, find
+
+    try:
+        return find(mutant_id)
+    except UnknownMutant as error:
+        raise pytest.UsageError(str(error)) from error
+
+
+def _examples_max(value: str) -> int | None:
+    """The ini value `lasttick_examples`; None for 0, as written. Raises UsageError."""
+    if not (value.isascii() and value.isdigit()):
+        raise pytest.UsageError(
+            f"lasttick_examples is {value!r}; expected a whole number, 0 for as many as written; correct the ini value"
+        )
+    return int(value) or None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -75,6 +84,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--lasttick-select", metavar="PATTERN", help="only scenario ids that match (glob or part of it)")
     group.addoption("--lasttick-target", metavar="SYSTEM=WHAT", help="hostagent=reference | hostagent=mutant:ID")
     group.addoption("--lasttick-out", metavar="DIR", help="where run folders go (default: reports/ of the project)")
+    group.addoption("--lasttick-brief", action="store_true", help="verdicts only: no run folder, no shrinking")
     parser.addini("lasttick_mode", "default of --lasttick-mode", default="virtual")
     parser.addini("lasttick_examples", "at most this many examples a property scenario (0: as written)", default="0")
 
@@ -101,16 +111,37 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> list[pytes
     spec = spec_of(obj)
     if spec is None or not collector.funcnamefilter(name):
         return None
+    if isinstance(collector, pytest.Class):
+        raise pytest.Collector.CollectError(
+            f"{collector.name}::{name} is a method and marked as a scenario; expected a function of the module, which "
+            "its id comes from (contract world); move it out of the class"
+        )
     inner = obj.hypothesis.inner_test if getattr(obj, "is_hypothesis_test", False) else obj
     if not inspect.iscoroutinefunction(inner) or "world" not in inspect.signature(inner).parameters:
-        raise pytest.UsageError(
+        raise pytest.Collector.CollectError(
             f"{name} is marked as a scenario; expected `async def {name}(world: World, ...)` (contract world); "
             "make it async and take `world`, or drop the mark"
         )
     items = list(collector._genfunctions(name, obj))
+    if items and (problems := _wrong_claims(items[0], spec)):
+        raise pytest.Collector.CollectError("\n".join(problems))
     for item in items:
         item.obj = _synchronous(obj)
     return items
+
+
+def _wrong_claims(item: pytest.Item, spec: ScenarioSpec) -> list[str]:
+    from lasttick.requirements import Claim, wrong_claims
+
+    scenario = scenario_id(item.nodeid).partition("[")[0]
+    return list(wrong_claims(_catalogue(), Claim(scenario, spec.claims, item.nodeid.partition("[")[0], "")))
+
+
+@functools.cache
+def _catalogue() -> Catalogue:
+    from lasttick.requirements import load_catalogue
+
+    return load_catalogue()
 
 
 def spec_of(function: Any) -> ScenarioSpec | None:
@@ -136,22 +167,14 @@ def _synchronous(function: Any) -> Callable[..., None]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    settings = config.stash[OPTIONS]
-    scenarios = [item for item in items if item.get_closest_marker(MARK)]
-    if not scenarios:
+    pattern = config.stash[OPTIONS].select
+    if pattern is None:
         return
-    from lasttick.requirements import Claim, load_catalogue, wrong_claims
+    from lasttick.requirements import matches
 
-    claims = [Claim(scenario_id(item.nodeid), _spec(item).claims, item.nodeid, "") for item in scenarios]
-    problems = [problem for claim in claims for problem in wrong_claims(load_catalogue(), claim)]
-    if problems:
-        raise pytest.UsageError("\n".join(problems))
-    if settings.select is not None:
-        from lasttick.requirements import matches
-
-        keep = [item for item in scenarios if matches(settings.select, scenario_id(item.nodeid))]
-        config.hook.pytest_deselected(items=[item for item in items if item not in keep])
-        items[:] = keep
+    keep = [item for item in items if item.get_closest_marker(MARK) and matches(pattern, scenario_id(item.nodeid))]
+    config.hook.pytest_deselected(items=[item for item in items if item not in keep])
+    items[:] = keep
 
 
 # -- running ---------------------------------------------------------------------------------------------------------
@@ -181,10 +204,23 @@ class ItemRun:
             mode=self.settings.mode,
             mutant=self.settings.mutant,
         )
-        if not self.property:
+        self.run.untold = tuple(arguments)
+        if self.property:
+            self._examples(function, inner, arguments)
+        else:
             arguments.pop("world")
             self.run.example(**arguments)
-            return
+        unseen = [what for what in self.spec.sees if what not in self.run.sights]
+        if unseen and self.settings.mode == "virtual":
+            from lasttick.targets.outcome import Inconclusive
+
+            raise Inconclusive(f"not seen: {', '.join(unseen)}, which this scenario is about")
+
+    def _examples(self, function: Any, inner: Any, arguments: dict[str, Any]) -> None:
+        from lasttick.explore import bridge
+
+        assert self.run is not None
+        self.run.discards = bridge.discards()
         bridge.prepare(
             function,
             inner=self._example(inner),
@@ -192,17 +228,13 @@ class ItemRun:
             scenario_id=self.id,
             mode=self.settings.mode,
             examples_max=self.settings.examples_max,
+            shrink=not self.settings.brief,
         )
         try:
             with bridge.no_mined_constants():
                 function(**arguments)
         finally:
             function.hypothesis.inner_test = inner
-        unseen = [what for what in self.spec.sees if what not in self.run.sights]
-        if unseen and self.settings.mode == "virtual":
-            from lasttick.targets.outcome import Inconclusive
-
-            raise Inconclusive(f"no example showed {', '.join(unseen)}, which this scenario is about")
 
     def _example(self, inner: Any) -> Callable[..., None]:
         run = self.run
@@ -259,20 +291,23 @@ def pytest_runtest_makereport(
     result = judge(
         run.id,
         run.spec.claims,
+        _catalogue().laws_of(run.spec.claims),
         run.run,
         error,
         skipped=str(error) if isinstance(error, pytest.skip.Exception) else None,
         is_property=run.property,
         duration_s=call.duration,
     )
-    if run.run is not None:
+    if run.run is not None and not run.settings.brief:
         with _evidence_or_exit():
             item.config.stash[REPORTER].folder.write_trace(run.id, run.run.events)
-    if report.failed:
+    if report.failed and not run.settings.brief:
         from lasttick.report import failure_text
 
         events = run.run.events if run.run else []
         title = "INCONCLUSIVE" if result.verdict == "inconclusive" else "FAIL"
+        if result.verdict == "inconclusive" and (crash := getattr(report.longrepr, "reprcrash", None)):
+            crash.message = f"INCONCLUSIVE: {result.reason}"
         text = failure_text(result, events, seed=run.settings.seed, mode=run.settings.mode)
         report.sections.append((f"lasttick {title}", text))
     report.user_properties.append((PROPERTY, json.dumps(result.as_json())))
@@ -302,7 +337,8 @@ def _evidence_or_exit() -> Iterator[None]:
 class Reporter:
     """Gathers results in the controller and writes the run folder; in a worker it only knows where the folder is.
 
-    The folder is made when the first scenario ends (under xdist: before the workers start).
+    The folder is made before the first scenario (under xdist: before the workers start), since a folder that cannot be
+    made must be said before anything has run.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -323,9 +359,25 @@ class Reporter:
                 self._folder = self._new_folder()
         return self._folder
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        wanted = any(item.get_closest_marker(MARK) for item in session.items)
+        if wanted and self._worker is None and not self._settings.brief and not self._config.option.collectonly:
+            self._make()
+
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        node.workerinput["lasttick_folder"] = str(self.folder.path)
+        if not self._settings.brief:
+            self._make()
+            node.workerinput["lasttick_folder"] = str(self.folder.path)
+
+    def _make(self) -> None:
+        from lasttick.evidence import EvidenceError
+
+        try:
+            _ = self.folder
+        except EvidenceError as error:
+            raise pytest.UsageError(str(error)) from error
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if self._worker is not None or report.when != "call":

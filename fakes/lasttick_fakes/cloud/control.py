@@ -50,6 +50,8 @@ class Cloud:
         self.clock = clock
         self.on_event = on_event
         self.up = True
+        # When this cloud began, unless that is the start of the clock itself: the same in every run of one seed.
+        self._life = f"{began_ns}-" if (began_ns := clock.now_ns()) else ""
         self.lost_after_ns = round(heartbeat_s * 1e9) * LOST_AFTER_PERIODS
         self.received: deque[Received] = deque(maxlen=keep)
         self.log: deque[Happened] = deque(maxlen=keep)
@@ -329,8 +331,11 @@ class Cloud:
         return self._counts[what]
 
     def _next_id(self, what: str) -> str:
-        """`task-1`, `assignment-1`, `host-1`: never random, and never used again, not even after a restart."""
-        return f"{what}-{self._count(what)}"
+        """`task-1`, `assignment-1`, `host-1`: never random, and never used again, not even after a restart.
+
+        Nor by a cloud that starts from nothing later: a host that kept running refuses assignments that have ended.
+        """
+        return f"{what}-{self._life}{self._count(what)}"
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         job = asyncio.create_task(work)

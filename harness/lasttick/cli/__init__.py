@@ -20,7 +20,9 @@ from lasttick.cli.errors import INTERRUPTED, PASSED, USAGE
 PLAIN = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
 app = typer.Typer(help="Who may call a tool, who holds the device, what the last tick does.", **PLAIN)  # type: ignore[arg-type]
 serve = typer.Typer(help="Any part as a server, until SIGTERM or Ctrl-C.", **PLAIN)  # type: ignore[arg-type]
+mutants = typer.Typer(help="Wrong versions on purpose: the suite, tested.", **PLAIN)  # type: ignore[arg-type]
 app.add_typer(serve, name="serve")
+app.add_typer(mutants, name="mutants")
 
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable, on standard output.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="0: a free one, told in the ready line.")]
@@ -95,12 +97,21 @@ def run(
     seed: Annotated[int, typer.Option(help="Same seed, same trace.")] = 1,
     mode: Annotated[str, typer.Option(metavar="virtual|process", help="How real the world is.")] = "virtual",
     workers: Annotated[str | None, typer.Option("-n", metavar="N", help="Processes to share the work.")] = None,
+    target: Annotated[str | None, typer.Option(metavar="SYSTEM=WHAT", help="Such as hostagent=mutant:ID.")] = None,
     json: Json = False,
 ) -> int:
     """Run scenarios; verdicts, traces and JUnit go to reports/."""
     from lasttick.cli.run import run_scenarios
 
-    return run_scenarios(pattern, seed=seed, mode=mode, workers=workers, as_json=json)
+    return run_scenarios(pattern, seed=seed, mode=mode, workers=workers, target=target, as_json=json)
+
+
+@app.command()
+def demo() -> int:
+    """A story that goes wrong on a broken server and right on a fixed one."""
+    from lasttick.cli.demo import demo
+
+    return demo()
 
 
 @app.command()
@@ -191,3 +202,24 @@ def serve_devices(
     from lasttick.cli.serve import rack
 
     return rack(port=port, host=host, devices=devices, mutant=mutant)
+
+
+@mutants.command("list")
+def mutants_list(json: Json = False) -> int:
+    """List every mutant, what it breaks and who kills it."""
+    from lasttick.cli.mutants import list_mutants
+
+    return list_mutants(as_json=json)
+
+
+@mutants.command("run")
+def mutants_run(
+    pattern: Annotated[str | None, typer.Argument(help="Part of mutant ids, or a shell pattern.")] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same matrix.")] = 1,
+    workers: Annotated[str | None, typer.Option("-n", metavar="N", help="Processes to share the work.")] = None,
+    json: Json = False,
+) -> int:
+    """Run every scenario against every mutant; exit 1 for a survivor, a blunt one, or an unbroken requirement."""
+    from lasttick.cli.mutants import run_mutants
+
+    return run_mutants(pattern, seed=seed, workers=workers, as_json=json)

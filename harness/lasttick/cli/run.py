@@ -23,7 +23,9 @@ MODES = ("virtual", "process")
 REPORTS = "reports"
 
 
-def run_scenarios(pattern: str | None, *, seed: int, mode: str, workers: str | None, as_json: bool) -> int:
+def run_scenarios(
+    pattern: str | None, *, seed: int, mode: str, workers: str | None, as_json: bool, target: str | None = None
+) -> int:
     """Run what `pattern` selects. Raises UsageError when it selects nothing or an option can not be."""
     if mode not in MODES:
         raise UsageError(f"--mode is {mode!r}", " or ".join(MODES), "leave it out for virtual")
@@ -40,7 +42,7 @@ def run_scenarios(pattern: str | None, *, seed: int, mode: str, workers: str | N
 
     gathered = Gathered()
     with redirect_stdout(sys.stderr) if as_json else nullcontext():
-        status = pytest.main(_pytest_arguments(folder, pattern, seed, mode, workers), plugins=[gathered])
+        status = pytest.main(_pytest_arguments(folder, pattern, seed, mode, workers, target), plugins=[gathered])
     run = RunVerdicts.of(gathered.results, seed=seed, mode=mode)
     if as_json:
         print(json.dumps(run.as_json(), indent=1, ensure_ascii=True))
@@ -108,7 +110,9 @@ def _refuse_no_match(pattern: str | None, folder: Path) -> None:
     )
 
 
-def _pytest_arguments(folder: Path, pattern: str | None, seed: int, mode: str, workers: str | None) -> list[str]:
+def _pytest_arguments(
+    folder: Path, pattern: str | None, seed: int, mode: str, workers: str | None, target: str | None
+) -> list[str]:
     project = Path.cwd()
     shown = folder.relative_to(project) if folder.is_relative_to(project) else folder
     arguments = [str(shown), "--rootdir=.", "--import-mode=importlib", "--no-header"]
@@ -117,6 +121,8 @@ def _pytest_arguments(folder: Path, pattern: str | None, seed: int, mode: str, w
     arguments += ["--lasttick-seed", str(seed), "--lasttick-mode", mode, "--lasttick-out", REPORTS]
     if pattern is not None:
         arguments += ["--lasttick-select", pattern]
+    if target is not None:
+        arguments += ["--lasttick-target", target]
     if workers is not None:
         arguments += ["-n", workers]
     return arguments

@@ -27,15 +27,34 @@ def explicit_examples(function: Callable[..., Any]) -> int:
     return len(getattr(function, "hypothesis_explicit_examples", ()))
 
 
+def discards() -> tuple[type[BaseException], ...]:
+    """What Hypothesis raises inside an example to give it up: a false `assume`, or a draw too many."""
+    from hypothesis.errors import StopTest, UnsatisfiedAssumption
+
+    return StopTest, UnsatisfiedAssumption
+
+
 def prepare(
-    function: Any, *, inner: Callable[..., None], seed: int, scenario_id: str, mode: str, examples_max: int | None
+    function: Any,
+    *,
+    inner: Callable[..., None],
+    seed: int,
+    scenario_id: str,
+    mode: str,
+    examples_max: int | None,
+    shrink: bool = True,
 ) -> None:
-    """Set what a `@given` test runs (`inner`, once per example) and under which settings and seed."""
+    """Set what a `@given` test runs (`inner`, once per example) and under which settings and seed.
+
+    Without `shrink` the first failing example is the last: enough to know that there is one.
+    """
     from hypothesis import HealthCheck, Phase, settings
 
     own = function._hypothesis_internal_use_settings
     chosen = own.max_examples if getattr(function, "_hypothesis_internal_settings_applied", False) else EXAMPLES_MAX
-    phases = [Phase.explicit] if mode == "process" else [Phase.explicit, Phase.generate, Phase.shrink]
+    phases = [Phase.explicit] if mode == "process" else [Phase.explicit, Phase.generate]
+    if shrink and mode != "process":
+        phases.append(Phase.shrink)
     function._hypothesis_internal_use_settings = settings(
         own,
         max_examples=min(chosen, examples_max) if examples_max else chosen,
@@ -43,6 +62,7 @@ def prepare(
         deadline=None,
         derandomize=False,
         print_blob=False,
+        report_multiple_bugs=shrink,
         phases=phases,
         suppress_health_check=list(HealthCheck),
     )

@@ -10,23 +10,29 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 START_S = 20.0
 STOP_S = 8.0
 POLL_S = 0.01
+REFUSED = 2
 
 
 class ChildFailed(Exception):
-    """A part did not start or did not stop as it should; the message carries the end of its standard error."""
+    """A part did not start or did not stop as it should; the message carries the end of its standard error.
+
+    `refused`: it ended by itself with the exit code of a refusal.
+    """
+
+    refused = False
 
 
 class Child:
     """`python -m lasttick serve ARGS`, its standard error in `log`. `ready` is the parsed ready line."""
 
-    def __init__(self, arguments: Sequence[str], log: Path) -> None:
+    def __init__(self, arguments: Sequence[str], log: Path, environ: Mapping[str, str] | None = None) -> None:
         self.arguments = list(arguments)
         self.log = log
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -36,8 +42,7 @@ class Child:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
-                # Without compiled files every child would compile all it imports again, for seconds.
-                env={name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
+                env={**_environ(), **(environ or {})},
             )
         self._began = time.perf_counter()
 
@@ -51,7 +56,9 @@ class Child:
             if line.startswith('{"name"'):
                 return dict(json.loads(line))
         if self._process.poll() is not None:
-            raise ChildFailed(self._message(f"ended with exit code {self._process.returncode} before it was ready"))
+            failed = ChildFailed(self._message(f"ended with exit code {self._process.returncode} before it was ready"))
+            failed.refused = self._process.returncode == REFUSED
+            raise failed
         if time.perf_counter() - self._began > START_S:
             self.kill()
             raise ChildFailed(self._message(f"was not ready after {START_S:g} s"))
@@ -85,3 +92,8 @@ class Child:
         tail = "\n  ".join(self.said().splitlines()[-15:]) or "(nothing)"
         command = " ".join(["lasttick serve", *self.arguments])
         return f"`{command}` {what}. Its standard error ended with:\n  {tail}\nNext: run that command by hand."
+
+
+def _environ() -> dict[str, str]:
+    """Without compiled files every child would compile all it imports again, for seconds."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}

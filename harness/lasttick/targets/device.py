@@ -66,4 +66,5 @@ class Device:
 
     async def _trouble(self, **what: Any) -> None:
         self._world.trace.emit("harness", "trouble", None, device_id=self.device_id, **what)
-        await self._world.post(f"{self._rack_url}/v1/devices/{self.device_id}/trouble", what)
+        name = self.device_id.rpartition("/")[2]
+        await self._world.post(f"{self._rack_url}/v1/devices/{name}/trouble", what)

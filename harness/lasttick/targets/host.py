@@ -33,6 +33,13 @@ class HostOptions:
     session_idle_s: float = 1800.0
     sse: bool = False
     name: str = "hostagent"
+    host: str = "127.0.0.1"
+    allow_non_loopback: bool = False
+    environ: dict[str, str] = field(default_factory=dict)
+    """Environment variables of the host agent, besides those of this process in process mode."""
+    rack: str = ""
+    """A rack other than the usual one, named as the scenario likes; its phone is `world.device("NAME/phone-1")`.
+    Virtual mode only."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Further fields of the reference's config, for scenarios about one of them."""
 
@@ -46,7 +53,13 @@ class Ready:
 
 
 class Part(Protocol):
-    """One run of a target: started once, ended by `stop` (orderly) or `kill` (nothing is said to anybody)."""
+    """One run of a target: started once, ended by `stop` (orderly) or `kill` (nothing is said to anybody).
+
+    `start` raises StartRefused when the target gives a reason and ends. `pid` is the process it runs in.
+    """
+
+    @property
+    def pid(self) -> int: ...
 
     async def start(self) -> Ready: ...
 
@@ -78,6 +91,12 @@ class Host:
     @property
     def max_call_s(self) -> float:
         return self.options.max_call_s
+
+    @property
+    def pid(self) -> int:
+        """The process it runs in (in virtual mode this one)."""
+        assert self._part is not None, f"{self.options.name} does not run"
+        return self._part.pid
 
     @property
     def token(self) -> str:
@@ -139,6 +158,12 @@ class Host:
         ready = await self._part.start()
         self.url, self.console_url = ready.url, ready.console
         self._world.part_started(self)
+
+    async def refused_restart(self) -> str:
+        """Start again as `restart` does, when that must fail: what it says."""
+        if self._part is not None:
+            await self.stop()
+        return await self._world.refused(self._world.hostagent_part(self.options, self))
 
     async def shut(self) -> None:
         """The end of the world: close clients without a word, stop if running."""

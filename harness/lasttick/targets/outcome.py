@@ -10,6 +10,10 @@ class Inconclusive(Exception):
     """The run could not decide; the message says what was missing. Never a pass."""
 
 
+class StartRefused(Exception):
+    """A part ended instead of starting, for a reason it said. The text is all it said."""
+
+
 class CheckFailed(AssertionError):
     """An invariant over the trace does not hold. `check` is the id it judges; `t_s` when it broke."""
 

@@ -11,21 +11,24 @@ import asyncio
 import atexit
 import json
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 from lasttick.engine.clock import NS, SystemClock
 from lasttick.engine.trace import Trace
-from lasttick.targets.children import POLL_S, Child
+from lasttick.targets.children import POLL_S, REFUSED, Child, ChildFailed
 from lasttick.targets.cloud import CloudHandle
 from lasttick.targets.device import Device
 from lasttick.targets.host import Host, HostOptions, Part, Ready
-from lasttick.targets.outcome import Inconclusive
+from lasttick.targets.listen import Log, WrittenLog
+from lasttick.targets.outcome import Inconclusive, StartRefused
 from lasttick.targets.told import LogEntry, Told, tell
 from lasttick.targets.world import World
 
@@ -50,6 +53,10 @@ class ProcessWorld(World):
         self.rack_url = _shared_rack()
         _http("DELETE", f"{self.rack_url}/v1/devices")
         self._children: list[Child] = []
+        self._spawned = 0
+        self._cloud_log: list[dict[str, Any]] | None = None
+        """What the cloud had written when it was stopped at the world's end."""
+        self._logs: list[Path] = []
 
     # -- time
 
@@ -70,8 +77,11 @@ class ProcessWorld(World):
     # -- parts
 
     def hostagent_part(self, options: HostOptions, again: Host | None = None) -> Part:
-        if again is None:
-            _http("POST", f"{self.rack_url}/v1/devices", {"devices": ",".join(options.devices)})
+        if options.rack:
+            raise Inconclusive(f"the rack {options.rack!r} exists in virtual mode only")
+        there = {device["device_id"] for device in _http("GET", f"{self.rack_url}/v1/devices")["devices"]}
+        if new := [spec for spec in options.devices if spec.partition("=")[0] not in there]:
+            _http("POST", f"{self.rack_url}/v1/devices", {"devices": ",".join(new)})
         port = (urlsplit(again.url).port or 0) if again else 0
         return ProcessHost(self, options, port)
 
@@ -95,14 +105,42 @@ class ProcessWorld(World):
     def cloud_url(self) -> str | None:
         return self._cloud.url if self._cloud else None
 
-    async def spawn(self, arguments: list[str], name: str) -> tuple[Child, dict[str, Any]]:
-        """Start `lasttick serve ...` and wait for its ready line."""
-        child = Child(arguments, self.path / f"{name}-{len(self._children)}.log")
-        while (ready := child.poll_ready()) is None:
-            await asyncio.sleep(POLL_S)
+    async def spawn(
+        self, arguments: list[str], name: str, environ: Mapping[str, str] | None = None
+    ) -> tuple[Child, dict[str, Any]]:
+        """Start `lasttick serve ...` and wait for its ready line. Raises ChildFailed, StartRefused."""
+        self._spawned += 1
+        child = Child(arguments, self.path / f"{name}-{self._spawned}.log", environ)
+        if arguments[0] == "hostagent":
+            self._logs.append(child.log)
+        try:
+            while (ready := child.poll_ready()) is None:
+                await asyncio.sleep(POLL_S)
+        except ChildFailed as failed:
+            if failed.refused:
+                raise StartRefused(child.said()) from failed
+            raise
         return child, ready
 
+    async def mcp_token(self, identity_dir: Path) -> str:
+        command = [sys.executable, "-m", "lasttick", "mcp-token", "--identity-dir", str(identity_dir)]
+        if self.mutant is not None:
+            self.inconclusive("`lasttick mcp-token` cannot be started as a mutant; virtual mode can")
+        child = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        out, errors = await child.communicate()
+        if child.returncode == REFUSED:
+            raise StartRefused(errors.decode(errors="replace"))
+        assert child.returncode == 0, f"`lasttick mcp-token` ended with {child.returncode}: {errors!r}"
+        return out.decode().strip()
+
+    def mcp_token_child(self, identity_dir: Path, *, number: int = 0, **how: Any) -> NoReturn:
+        self.inconclusive("forked children exist in virtual mode only; mark the rung accordingly")
+
+    def listen(self) -> Log:
+        return WrittenLog(self._logs)
+
     async def _close_parts(self) -> None:
+        self._cloud_log = self._cloud_says()
         for child in self._children:
             if child.running:
                 child.stop()
@@ -119,8 +157,11 @@ class ProcessWorld(World):
     def _told(self) -> Told:
         """Everything that has happened up to now, told in order of time."""
         rack = _http("GET", f"{self.rack_url}/v1/log")["log"]
-        cloud = _http("GET", f"{self._cloud.url}/v1/log")["log"] if self._cloud else []
+        cloud = self._cloud_says() if self._cloud_log is None else self._cloud_log
         return tell(self.trace, rack, cloud, self._start_ns, self._start_wall)
+
+    def _cloud_says(self) -> list[dict[str, Any]]:
+        return list(_http("GET", f"{self._cloud.url}/v1/log")["log"]) if self._cloud else []
 
 
 class ProcessHost:
@@ -146,7 +187,10 @@ class ProcessHost:
             raise Inconclusive(f"host options {sorted(options.extra)} exist in virtual mode only")
         if world.mutant is not None:
             arguments += ["--mutant", world.mutant.id]
-        self._child, ready = await world.spawn(arguments, options.name)
+        arguments += ["--host", options.host]
+        if options.allow_non_loopback:
+            arguments += ["--allow-non-loopback"]
+        self._child, ready = await world.spawn(arguments, options.name, options.environ)
         return Ready(ready["url"], ready["console"])
 
     async def stop(self) -> None:

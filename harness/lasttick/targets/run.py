@@ -47,6 +47,10 @@ class ScenarioRun:
         self.failed = 0
         self.arguments: dict[str, Any] | None = None
         self.sights: dict[str, None] = {}
+        self.discards: tuple[type[BaseException], ...] = ()
+        """What is raised by an example that Hypothesis gives up: it counts for nothing."""
+        self.untold: tuple[str, ...] = ()
+        """Arguments that no example chose, such as a fixture's folder: neither history nor seed depends on them."""
         self._kept: list[list[Event]] = []
         self._shrunk: list[Event] | None = None
         self._checks: dict[str, Verdict] = {}
@@ -54,14 +58,15 @@ class ScenarioRun:
     def example(self, **arguments: Any) -> None:
         """Play the scenario once. Raises what it raises, CheckFailed for a broken invariant, Inconclusive."""
         trace = Trace()
-        shown = {name: repr(value) for name, value in arguments.items()}
+        shown = {name: repr(value) for name, value in arguments.items() if name not in self.untold}
         trace.emit("harness", "example", None, number=self.examples + 1, arguments=shown)
         seed = derive(self.seed, self.scenario_id, *(f"{name}={text}" for name, text in sorted(shown.items())))
         self.examples += 1
         try:
-            with tempfile.TemporaryDirectory(prefix="lasttick-", dir=_scratch()) as folder:
-                self._play(seed, trace, Path(folder), arguments)
-            self._judge(trace.events)
+            self._play_and_judge(seed, trace, arguments)
+        except self.discards:
+            self.examples -= 1
+            raise
         except BaseException:
             if not self.failed:
                 self._kept.append(trace.events)
@@ -84,6 +89,21 @@ class ScenarioRun:
     def checks(self) -> list[Verdict]:
         """The worst verdict of each standing check over all examples."""
         return list(self._checks.values())
+
+    def _play_and_judge(self, seed: int, trace: Trace, arguments: dict[str, Any]) -> None:
+        try:
+            with tempfile.TemporaryDirectory(prefix="lasttick-", dir=_scratch()) as folder:
+                self._play(seed, trace, Path(folder), arguments)
+        except Exception as error:
+            for verdict in self._judge(trace.events, broken_off=True):
+                if verdict.verdict == "fail" and isinstance(error, Inconclusive):
+                    raise CheckFailed(verdict.id, verdict.reason, verdict.t_s) from error
+            raise
+        for verdict in self._judge(trace.events):
+            if verdict.verdict == "fail":
+                raise CheckFailed(verdict.id, verdict.reason, verdict.t_s)
+            if verdict.verdict == "inconclusive":
+                raise Inconclusive(f"{verdict.id}: {verdict.reason}")
 
     def _play(self, seed: int, trace: Trace, folder: Path, arguments: dict[str, Any]) -> None:
         with ExitStack() as stack:
@@ -128,15 +148,16 @@ class ScenarioRun:
             self.virtual_s += world.now_s
             self.sights.update(world.sights)
 
-    def _judge(self, events: list[Event]) -> None:
-        for verdict in (exclusive(events), own_turn(events)):
+    def _judge(self, events: list[Event], *, broken_off: bool = False) -> list[Verdict]:
+        """The standing checks on one example's trace. What they cannot tell of a story broken off is no finding."""
+        verdicts = [exclusive(events), own_turn(events)]
+        for verdict in verdicts:
+            if broken_off and verdict.verdict == "inconclusive":
+                continue
             before = self._checks.get(verdict.id)
             if before is None or _RANK[verdict.verdict] > _RANK[before.verdict]:
                 self._checks[verdict.id] = verdict
-            if verdict.verdict == "fail":
-                raise CheckFailed(verdict.id, verdict.reason, verdict.t_s)
-            if verdict.verdict == "inconclusive":
-                raise Inconclusive(f"{verdict.id}: {verdict.reason}")
+        return verdicts
 
 
 def _scratch() -> str | None:

@@ -5,12 +5,12 @@ Source: contract world, "Verdicts"; DESIGN "Words" (verdict).
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from lasttick.checks import Verdict, VerdictWord
 from lasttick.engine.trace import trace_sha256
 from lasttick.evidence import Examples, Falsified, ScenarioResult, trace_path
-from lasttick.requirements import load_catalogue
 from lasttick.targets.outcome import CheckFailed, Inconclusive
 from lasttick.targets.run import ScenarioRun
 
@@ -18,6 +18,7 @@ from lasttick.targets.run import ScenarioRun
 def judge(
     scenario_id: str,
     claims: Sequence[str],
+    laws: tuple[str, ...],
     run: ScenarioRun | None,
     error: BaseException | None,
     *,
@@ -27,7 +28,8 @@ def judge(
 ) -> ScenarioResult:
     """The result of one scenario. `error` is what ended it, `skipped` why it was not played at all.
 
-    A check's id is the id it judges; a bare assertion counts against every id claimed.
+    `laws` are those that the claims speak for. A check's id is the id it judges; a bare assertion counts against every
+    id claimed.
     """
     verdict, reason, t_s = _verdict(error, skipped)
     checks = {check.id: check for check in (run.checks if run else [])}
@@ -37,7 +39,7 @@ def judge(
     return ScenarioResult(
         id=scenario_id,
         requirements=tuple(claim for claim in claims if "/" not in claim),
-        laws=load_catalogue().laws_of(claims),
+        laws=laws,
         verdict=verdict,
         reason=reason,
         duration_s=duration_s,
@@ -45,11 +47,14 @@ def judge(
         trace_sha256=trace_sha256(run.events) if run else None,
         checks=tuple(checks.values()),
         examples=Examples(run.examples, run.failed) if run and is_property else None,
-        falsified=Falsified(run.arguments or {}, f"lasttick run {scenario_id} --seed {run.seed}")
-        if run and run.failed and is_property
-        else None,
+        falsified=Falsified(run.arguments or {}, _replay(run)) if run and run.failed and is_property else None,
         trace=str(trace_path(scenario_id)) if run else None,
     )
+
+
+def _replay(run: ScenarioRun) -> str:
+    words = ["lasttick", "run", run.scenario_id, "--seed", str(run.seed)]
+    return shlex.join(words if run.mode == "virtual" else [*words, "--mode", run.mode])
 
 
 def _verdict(error: BaseException | None, skipped: str | None) -> tuple[VerdictWord, str, float | None]:

@@ -6,6 +6,8 @@ Source: DESIGN "The flow", contract world, "Modes and controls".
 from __future__ import annotations
 
 import asyncio
+import functools
+import os
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,10 +26,14 @@ from lasttick.reference.hostagent.busy_tracker import McpBusyTracker
 from lasttick.reference.hostagent.config import HostAgentConfig
 from lasttick.reference.hostagent.memory_store import MemoryLeaseStore
 from lasttick.reference.hostagent.rack_client import RackClient
+from lasttick.reference.hostagent.start_error import StartError
 from lasttick.targets.callers import Callers
 from lasttick.targets.cloud import CloudHandle
 from lasttick.targets.device import Device
+from lasttick.targets.forked import Forked
 from lasttick.targets.host import Host, HostOptions, Part, Ready
+from lasttick.targets.listen import HeardLog, Log
+from lasttick.targets.outcome import StartRefused
 from lasttick.targets.told import LogEntry, emit_cloud, emit_driver
 from lasttick.targets.transports import memory_transport
 from lasttick.targets.world import World
@@ -97,8 +103,9 @@ class VirtualWorld(World):
             self.clock, loop, self.random("schedule"), self.network, Delay(self.random("trouble")), trace
         )
         self._log: list[LogEntry] = []
-        self.rack = Rack(self.clock, on_log=self._driver_wrote)
-        self.network.serve(RACK, rack_app(self.rack))
+        self._heard: list[HeardLog] = []
+        self._racks: dict[str, tuple[Rack, str]] = {}
+        self.rack = self._rack("")[0]
         self._transport = memory_transport(self.network)
 
     # -- time
@@ -116,8 +123,9 @@ class VirtualWorld(World):
     # -- parts
 
     def hostagent_part(self, options: HostOptions, again: Host | None = None) -> Part:
-        known = {device.info.device_id for device in self.rack.devices}
-        self.rack.add(spec for spec in parse_devices(",".join(options.devices)) if spec.device_id not in known)
+        rack = self._rack(options.rack)[0]
+        known = {device.info.device_id for device in rack.devices}
+        rack.add(spec for spec in parse_devices(",".join(options.devices)) if spec.device_id not in known)
         port = httpx.URL(again.url).port if again else FIRST_HOST_PORT + len(self._hosts)
         return VirtualHost(self, options, f"127.0.0.1:{port}")
 
@@ -130,7 +138,10 @@ class VirtualWorld(World):
         return self._cloud
 
     def device(self, device_id: str) -> Device:
-        return Device(self, device_id, f"http://{RACK}")
+        return Device(self, device_id, self.rack_url(device_id.rpartition("/")[0]))
+
+    def rack_url(self, name: str) -> str:
+        return f"http://{self._rack(name)[1]}"
 
     def lease_store(self, ttl_s: float | None = None) -> LeaseStore:
         return MemoryLeaseStore(self.clock, ttl_s or self.ttl_s)
@@ -144,14 +155,50 @@ class VirtualWorld(World):
     def rack_log(self) -> Sequence[LogEntry]:
         return self._log
 
+    async def mcp_token(self, identity_dir: Path) -> str:
+        from lasttick.targets import serve  # brings uvicorn, which few virtual worlds need
+
+        try:
+            return serve.mcp_token(identity_dir)
+        except serve.ServeError as error:
+            raise StartRefused(str(error)) from error
+
+    def mcp_token_child(self, identity_dir: Path, *, number: int = 0, **how: Any) -> Forked:
+        from lasttick.targets import serve
+
+        def work() -> str:
+            # All children inherit one stream of chance: let each draw its own token from it.
+            self.chance.token_bytes(number)
+            return serve.mcp_token(identity_dir)
+
+        return Forked(work, **how)
+
+    def listen(self) -> Log:
+        self._heard.append(HeardLog())
+        return self._heard[-1]
+
     async def _close_parts(self) -> None:
-        self.rack.close()
+        for log in self._heard:
+            log.close()
+        for rack, _ in self._racks.values():
+            rack.close()
         if self._cloud is not None:
             await self._cloud.fake.close()
 
-    def _driver_wrote(self, entry: RackEntry) -> None:
+    def _rack(self, name: str) -> tuple[Rack, str]:
+        """A rack and its origin; made when first asked for. Devices of a named one are `NAME/phone-1` in the trace."""
+        if name not in self._racks:
+            host, _, port = RACK.rpartition(":")
+            origin = f"{host}:{int(port) + 100 * len(self._racks)}"
+            rack = Rack(self.clock, on_log=functools.partial(self._driver_wrote, f"{name}/" if name else ""))
+            self.network.serve(origin, rack_app(rack))
+            self._racks[name] = rack, origin
+        return self._racks[name]
+
+    def _driver_wrote(self, prefix: str, entry: RackEntry) -> None:
         caller = self.callers.of(entry.device_id, entry.tool, entry.arguments) if entry.kind == "start" else None
-        self._log.append(emit_driver(self.trace, entry.as_json(), t_ns=entry.t_ns, caller=caller))
+        line = {**entry.as_json(), "device_id": prefix + entry.device_id}
+        self._log.append(emit_driver(self.trace, line, t_ns=entry.t_ns, caller=caller))
 
     def _cloud_saw(self, kind: str, data: dict[str, Any]) -> None:
         emit_cloud(self.trace, kind, data, t_ns=self.clock.now_ns())
@@ -180,22 +227,26 @@ class VirtualHost:
 
     async def start(self) -> Ready:
         options, world = self._options, self._world
-        host, _, port = self._origin.rpartition(":")
-        config = HostAgentConfig(
-            identity_dir=options.identity_dir,
-            host=host,
-            port=int(port),
-            ttl_s=options.ttl_s,
-            heartbeat_s=options.heartbeat_s,
-            max_call_s=options.max_call_s,
-            session_idle_s=options.session_idle_s,
-            json_response=not options.sse,
-            cloud_url=world._cloud.url if world._cloud else None,
-            **options.extra,
-        )
+        try:
+            config = HostAgentConfig.from_env(
+                options.environ,
+                identity_dir=options.identity_dir,
+                host=options.host,
+                port=int(self._origin.rpartition(":")[2]),
+                allow_non_loopback=options.allow_non_loopback,
+                ttl_s=options.ttl_s,
+                heartbeat_s=options.heartbeat_s,
+                max_call_s=options.max_call_s,
+                session_idle_s=options.session_idle_s,
+                json_response=not options.sse,
+                cloud_url=world._cloud.url if world._cloud else None,
+                **options.extra,
+            )
+        except StartError as error:
+            raise StartRefused(str(error)) from error
         agent = HostAgent(
             config,
-            drivers=RackClient(f"http://{RACK}", transport=self._outside, only=_device_ids(options)),
+            drivers=RackClient(world.rack_url(options.rack), transport=self._outside, only=_device_ids(options)),
             clock=world.clock,
             entropy=world.chance,
             cloud_transport=self._outside,
@@ -203,9 +254,16 @@ class VirtualHost:
         up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._agent = agent
         self._main = asyncio.create_task(self._run(agent, up), name=options.name)
-        await up
+        try:
+            await up
+        except StartError as error:
+            raise StartRefused(str(error)) from error
         self._site = world.network.serve(self._origin, agent.app)
         return Ready(f"http://{self._origin}/mcp", f"http://{self._origin}")
+
+    @property
+    def pid(self) -> int:
+        return os.getpid()
 
     async def stop(self) -> None:
         assert self._main is not None

@@ -11,12 +11,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from lasttick.engine.chance import Chance, derive
 from lasttick.engine.trace import Trace
 from lasttick.targets.host import Host, HostOptions, Part
-from lasttick.targets.outcome import Inconclusive
+from lasttick.targets.listen import Log
+from lasttick.targets.outcome import Inconclusive, StartRefused
 from lasttick.targets.told import LogEntry
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from lasttick.reference.hostagent.busy_tracker import McpBusyTracker
     from lasttick.targets.cloud import CloudHandle
     from lasttick.targets.device import Device
+    from lasttick.targets.forked import Forked
 
 T = TypeVar("T")
 
@@ -100,10 +102,35 @@ class World(ABC):
         """Start a host agent that drives `devices` (specs). Options: the fields of `lasttick.targets.host.HostOptions`.
 
         Without options: TTL as is usual in this mode, heartbeat half of it, calls at most five of it.
+        Raises StartRefused.
         """
+        named = self._options(devices, options)
+        part = self.hostagent_part(named)
+        host = Host(self, named, part, await part.start())
+        self._hosts.append(host)
+        self.part_started(host)
+        return host
+
+    async def refusal(self, *, devices: Sequence[str] = ("phone-1",), **options: Any) -> str:
+        """Start a host agent that must not start, and return what it says; the next one gets the same defaults."""
+        return await self.refused(self.hostagent_part(self._options(devices, options)))
+
+    async def refused(self, part: Part) -> str:
+        """What a part says that must not start. Raises AssertionError when it starts, or dies with a traceback."""
+        try:
+            ready = await part.start()
+        except StartRefused as refusal:
+            said = str(refusal)
+        else:
+            await part.stop()
+            raise AssertionError(f"the host agent started at {ready.console}; it had to refuse")
+        assert "Traceback" not in said, f"expected one clear message, not a traceback:\n{said}"
+        return said
+
+    def _options(self, devices: Sequence[str], options: dict[str, Any]) -> HostOptions:
         ttl_s = options.pop("ttl_s", self.ttl_s)
         number = len(self._hosts) + 1
-        named = HostOptions(
+        return HostOptions(
             devices=tuple(devices),
             ttl_s=ttl_s,
             heartbeat_s=options.pop("heartbeat_s", ttl_s / 2),
@@ -112,11 +139,6 @@ class World(ABC):
             name=options.pop("name", "hostagent" if number == 1 else f"hostagent-{number}"),
             **options,
         )
-        part = self.hostagent_part(named)
-        host = Host(self, named, part, await part.start())
-        self._hosts.append(host)
-        self.part_started(host)
-        return host
 
     @abstractmethod
     def hostagent_part(self, options: HostOptions, again: Host | None = None) -> Part:
@@ -171,6 +193,20 @@ class World(ABC):
             self._client = httpx.AsyncClient(transport=self.transport(), trust_env=False, verify=False)
         return self._client
 
+    # -- access
+
+    @abstractmethod
+    async def mcp_token(self, identity_dir: Path) -> str:
+        """`lasttick mcp-token` for that folder: the token, made if there was none. Raises StartRefused."""
+
+    @abstractmethod
+    def mcp_token_child(self, identity_dir: Path, *, number: int = 0, **how: Any) -> Forked:
+        """The same in a forked child, to which `how` happens (see Forked). `number` tells children apart."""
+
+    @abstractmethod
+    def listen(self) -> Log:
+        """Hear what the host agents log from now on. Call it before the first one starts."""
+
     # -- tasks, sights, names
 
     def start(self, coro: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
@@ -183,7 +219,7 @@ class World(ABC):
         """Note that this example showed `what` (see `sees` of the mark)."""
         self.sights[what] = None
 
-    def inconclusive(self, reason: str) -> None:
+    def inconclusive(self, reason: str) -> NoReturn:
         """End the scenario without a verdict. Raises Inconclusive."""
         raise Inconclusive(reason)
 

@@ -114,15 +114,11 @@ def test_an_id_that_the_sdk_would_not_answer_is_refused(request_id: Any) -> None
         b"",
         b"not json",
         b"\xff",
-        b"[]",
-        b"7",
         b"[" * 900,
-        b'{"id":' + b"9" * 990 + b"}",
-        json.dumps([call(1), call(1)]).encode(),
         json.dumps({"jsonrpc": "2.0", "id": 1, "result": {}}).encode(),
         json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}).encode(),
         json.dumps({"jsonrpc": "2.0", "id": None, "method": "notifications/initialized"}).encode(),
-        json.dumps({"id": 1, "method": 5}).encode(),
+        json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized", "params": None}).encode(),
     ],
 )
 def test_everything_else_passes_to_the_sdks_own_answer(frame: bytes) -> None:
@@ -133,6 +129,32 @@ def test_everything_else_passes_to_the_sdks_own_answer(frame: bytes) -> None:
         assert guarded.bodies == [frame, frame]
         guarded.go.set()
         assert [(await one).status for one in two] == [200, 200]
+
+    asyncio.run(body())
+
+
+@pytest.mark.parametrize("session", ["s1", None])
+@pytest.mark.parametrize(
+    ("frame", "says"),
+    [
+        (b"[]", "a batch"),
+        (b"7", "a JSON int"),
+        (b"null", "a JSON NoneType"),
+        (b'{"id":' + b"9" * 990 + b"}", '"jsonrpc": "2.0"'),
+        (json.dumps([call(1), call(1)]).encode(), "a batch"),
+        (b'{"jsonrpc":"2.0","id":1}', "without a method"),
+        (b'{"jsonrpc":"2.0","id":1,"method":5}', "a method of type int"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}', "params of type list"),
+    ],
+)
+def test_json_that_is_no_message_is_refused_in_one_sentence(frame: bytes, says: str, session: str | None) -> None:
+    async def body() -> None:
+        guarded = Guarded()
+        answer = await guarded.ask(frame, session)
+        error = answer.json["error"]
+        assert (answer.status, error["code"], error["data"]["reason"]) == (400, -32600, "bad_message")
+        assert says in error["message"]
+        assert guarded.bodies == []
 
     asyncio.run(body())
 

@@ -84,7 +84,9 @@ class HostAgent:
             ),
         )
         self._console = Console(status=self._status, clock=clock, entropy=entropy)
-        self.app = FastAPI(lifespan=self._lifespan, docs_url=None, redoc_url=None, openapi_url=None)
+        self.app = FastAPI(
+            lifespan=self._lifespan, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
+        )
         self._console.add_routes(self.app)
         self.app.router.routes.extend(self._endpoint.routes)
 

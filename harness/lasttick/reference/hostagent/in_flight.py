@@ -2,8 +2,9 @@
 
 Every SDK version files the answers of a session under the text of the request's id, so a second call with an id in
 flight takes the first one's answer (ruling 10). And it files requests whose id is neither a string nor an integer as
-notifications, which nobody answers. This layer reads each POST before the SDK does and refuses both, and bodies over
-the limit, each with one clear error.
+notifications, which nobody answers. This layer reads each POST before the SDK does and refuses both, bodies over the
+limit, and JSON that is no JSON-RPC message (which the SDK answers with a page of validator output), each with one clear
+error.
 """
 
 from __future__ import annotations
@@ -32,14 +33,45 @@ DUPLICATE_ID = (
     "(MCP specification, Requests); use a new id for every request"
 )
 _NO_ID = object()
+_NOT_JSON = object()
 
 
-def request_id(body: bytes) -> Any:
-    """The `id` of a JSON-RPC request as the SDK will read it; `_NO_ID` for anything else (it has its own answers)."""
+def parse(body: bytes) -> Any:
+    """The JSON of a body as the SDK will read it; `_NOT_JSON` where it is none (the SDK says so well)."""
     try:
-        message = pydantic_core.from_json(body)
+        return pydantic_core.from_json(body)
     except ValueError:
-        return _NO_ID
+        return _NOT_JSON
+
+
+def flaw(message: Any) -> str | None:
+    """Why this JSON is no JSON-RPC 2.0 message, in one sentence; None when it is one."""
+    if isinstance(message, list):
+        was = "a batch"
+    elif not isinstance(message, dict):
+        was = f"a JSON {type(message).__name__}"
+    elif message.get("jsonrpc") != "2.0":
+        was = 'without "jsonrpc": "2.0"'
+    elif "method" not in message:
+        return None if "result" in message or "error" in message else _no_message("without a method")
+    elif not isinstance(message["method"], str):
+        was = f"with a method of type {type(message['method']).__name__}"
+    elif message.get("params") is not None and not isinstance(message["params"], dict):
+        was = f"with params of type {type(message['params']).__name__}"
+    else:
+        return None
+    return _no_message(was)
+
+
+def _no_message(was: str) -> str:
+    return (
+        f"the request's body is {was}; expected one JSON-RPC 2.0 message, its params an object (MCP specification, "
+        "Base protocol); send one message per request"
+    )
+
+
+def request_id(message: Any) -> Any:
+    """The `id` of a JSON-RPC request; `_NO_ID` for anything else (it has its own answers)."""
     if not isinstance(message, dict) or not isinstance(message.get("method"), str):
         return _NO_ID
     found = message.get("id", _NO_ID)
@@ -137,7 +169,11 @@ class InFlight:
         if body is None:
             return  # the client left in the middle of its request: nobody is there to be told
         session_id = self._session_of(scope)
-        found = request_id(body) if session_id is not None else _NO_ID
+        message = parse(body)
+        if message is not _NOT_JSON and (problem := flaw(message)) is not None:
+            await refuse(send, 400, "bad_message", problem)
+            return
+        found = request_id(message) if session_id is not None else _NO_ID
         if session_id is None or found is _NO_ID:
             await self._app(scope, Replay(body, receive), send)
         elif isinstance(found, bool) or not isinstance(found, str | int):

@@ -8,6 +8,7 @@ Source: HA-23.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -67,7 +68,8 @@ class InstanceLock:
     def release(self) -> None:
         """Give the folder back. The lock goes last, so the pid file never names somebody who has gone."""
         if self._lock.is_locked:
-            self._pid_file.unlink(missing_ok=True)
+            with suppress(OSError):  # a folder that became read-only; the lock is what counts
+                self._pid_file.unlink(missing_ok=True)
             self._lock.release()
 
     def lose(self) -> None:

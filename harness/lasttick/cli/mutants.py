@@ -1,0 +1,143 @@
+"""`lasttick mutants list|run`: the suite, tested. Which wrong version turns which scenario red?
+
+The matrix goes to standard output, progress to standard error. Source: DESIGN "What machines read".
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from lasttick.cli.errors import FAILED, PASSED, USAGE, UsageError
+from lasttick.requirements import collect_claims, load_catalogue, matches, nearby, scenarios_folder
+from lasttick.sweep.kills import Fate, fate, findings, unproven_claims
+from lasttick.sweep.matrix import REFERENCE, MatrixError, Row, run_matrix
+
+VERSION = 1
+EXAMPLES_MAX = 3
+SYSTEM = "hostagent"
+
+
+class Broken(Exception):
+    """The matrix cannot be made; the message says why."""
+
+    exit_code = USAGE
+
+
+def list_mutants(*, as_json: bool) -> int:
+    """Every mutant with what it breaks and who is known to kill it."""
+    from lasttick.mutants import catalogue
+
+    mutants = catalogue()
+    if as_json:
+        rows = [
+            {
+                "id": one.id,
+                "requirement": one.breaks,
+                "ruling": one.ruling,
+                "text": one.text,
+                "killed_by": one.killed_by,
+            }
+            for one in mutants
+        ]
+        print(json.dumps({"version": VERSION, "mutants": rows}, indent=1))
+        return PASSED
+    for one in mutants:
+        print(f"{one.id}  breaks {one.breaks}" + (f" (ruling {one.ruling})" if one.ruling else ""))
+        print(f"    {one.text}; killed by {one.killed_by}")
+    return PASSED
+
+
+def run_mutants(pattern: str | None, *, seed: int, workers: str | None, as_json: bool) -> int:
+    """Run every scenario against every mutant that `pattern` selects. Raises UsageError when it selects none."""
+    from lasttick.mutants import catalogue
+
+    count = _workers(workers)
+    mutants = [one for one in catalogue() if pattern is None or matches(pattern, one.id)]
+    if not mutants:
+        near = ", ".join(nearby(pattern or "", [one.id for one in catalogue()]))
+        raise UsageError(
+            f"no mutant matches {pattern!r}", "part of a mutant id, or a shell pattern", f"near it: {near}"
+        )
+    folder = scenarios_folder(Path.cwd()) / SYSTEM
+    breaks = {one.id: one.breaks for one in mutants}
+    progress = Progress(len(mutants) + 1)
+    try:
+        rows = run_matrix(
+            list(breaks),
+            scenarios=folder,
+            seed=seed,
+            workers=count,
+            examples_max=EXAMPLES_MAX,
+            on_row=progress.tell,
+        )
+    except MatrixError as error:
+        raise Broken(str(error)) from error
+    _refuse_red_reference(rows[0])
+    claims = _claims(folder.parent, rows[0])
+    fates = [fate(row.mutant_id, breaks[row.mutant_id], row.verdicts, claims) for row in rows[1:]]
+    required = [] if pattern else [one.id for one in load_catalogue().requirements if one.planned is None]
+    said = findings(fates, required)
+    if as_json:
+        document = {"version": VERSION, "seed": seed, "mutants": [one.as_json() for one in fates]}
+        print(json.dumps(document, indent=1))
+    else:
+        print("\n".join(_table(fates)))
+    unproven = unproven_claims(fates, claims) if pattern is None else []
+    for scenario, id_ in unproven:
+        print(f"lasttick: unproven claim: {scenario} on {id_}", file=sys.stderr)
+    for sentence in said:
+        print(f"lasttick: {sentence}", file=sys.stderr)
+    killed = sum(one.killed for one in fates)
+    print(f"lasttick: {killed} of {len(fates)} mutants killed, {len(unproven)} claims unproven", file=sys.stderr)
+    return FAILED if said else PASSED
+
+
+class Progress:
+    """A line on standard error for each row of the matrix."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = 0
+
+    def tell(self, row: Row) -> None:
+        self._done += 1
+        red = sum(verdict == "fail" for verdict in row.verdicts.values())
+        print(f"[{self._done}/{self._total}] {row.mutant_id}: {red} of {len(row.verdicts)} red", file=sys.stderr)
+
+
+def _table(fates: Sequence[Fate]) -> list[str]:
+    lines = []
+    for one in fates:
+        word = "too blunt" if one.too_blunt else "killed" if one.killed else "SURVIVED"
+        lines.append(f"{word:9} {one.id}  ({one.requirement})")
+        lines += [f"            by {scenario}" for scenario in one.killed_by]
+        lines += [f"          also {scenario}" for scenario in one.also_red]
+    return lines
+
+
+def _claims(scenarios: Path, row: Row) -> dict[str, tuple[str, ...]]:
+    """The claims of every scenario of the row; parameters share those of their function."""
+    by_id = {claim.scenario: claim.ids for claim in collect_claims(scenarios)}
+    return {scenario: by_id.get(scenario.partition("[")[0], ()) for scenario in row.verdicts}
+
+
+def _refuse_red_reference(row: Row) -> None:
+    assert row.mutant_id == REFERENCE
+    red = sorted(scenario for scenario, verdict in row.verdicts.items() if verdict in ("fail", "inconclusive"))
+    if red:
+        raise Broken(
+            f"{len(red)} scenarios are not green on the reference itself: {', '.join(red[:5])}; expected all green, "
+            "since a scenario that is red anyway kills nothing; mend them first: lasttick run"
+        )
+
+
+def _workers(text: str | None) -> int:
+    if text is None or text == "auto":
+        return os.cpu_count() or 1
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise UsageError(f"-n is {text!r}", "a number of processes, or auto", "try -n 2")
+    return int(text)

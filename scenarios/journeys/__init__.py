@@ -1,0 +1,1 @@
+"""Stories that a newcomer should see first."""
