@@ -90,7 +90,7 @@ HISTORIES = st.lists(
 
 
 @pytest.mark.parametrize("made", [memory, sqlite])
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(history=HISTORIES)
 def test_any_history_is_that_of_the_pure_model(made: Callable[[HandClock], Any], history: list[tuple[Op, int]]) -> None:
     async def body() -> None:

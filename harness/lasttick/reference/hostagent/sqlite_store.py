@@ -47,7 +47,8 @@ Row = tuple[str, HolderKind, str, int, int, int, int]
 class SqliteLeaseStore:
     """`ports.LeaseStore` over the file `path`, made if absent. May be called from several threads; `close` it.
 
-    A device keeps one row at most; ids are any Unicode text. `end_holder` and `snapshot` read all rows, the other transitions one.
+    A device keeps one row at most; ids are any Unicode text. `end_holder` and `snapshot` read all rows, the other
+    transitions one.
     Raises StartError when the file cannot be used, ValueError for a TTL that is not a positive, finite number.
     """
 
