@@ -21,9 +21,10 @@ ALLOWED: dict[str, set[str]] = {
     "requirements": set(),
     "evidence": {"engine", "checks"},
     "report": {"evidence"},
-    "mutants": {"model", "reference"},
+    "mutants": {"model", "ports", "reference"},
     "marks": {"requirements"},
     "explore": {"targets", "evidence", "engine"},
+    "sweep": {"targets", "evidence", "mutants", "requirements", "marks", "plugin"},
     "targets": {
         "engine",
         "model",

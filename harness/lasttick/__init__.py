@@ -1,7 +1,7 @@
 """lasttick: conformance harness for the trust boundaries around agent tools.
 
-Public names: `scenario` marks an async test as a scenario, `World` is what it is played in, `Answer` is what a call
-gave. They are loaded on first use, so that importing the package (and pytest's plugin) costs nothing.
+Public names: `scenario` marks an async test as a scenario, `World` is what it is played in; `Host`, `Client`, `Device`,
+`Answer`, `LogLine` are what a world gives; `Inconclusive` and `StartRefused` are raised. All are loaded on first use, so that importing the package (and pytest's plugin) costs nothing.
 """
 
 from __future__ import annotations
@@ -11,12 +11,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lasttick.marks import scenario
     from lasttick.targets.answer import Answer
+    from lasttick.targets.client import Client
+    from lasttick.targets.device import Device
+    from lasttick.targets.host import Host
+    from lasttick.targets.listen import LogLine
+    from lasttick.targets.outcome import Inconclusive, StartRefused
     from lasttick.targets.world import World
 
-__all__ = ["Answer", "World", "scenario"]
+__all__ = ["Answer", "Client", "Device", "Host", "Inconclusive", "LogLine", "StartRefused", "World", "scenario"]
 __version__ = "0.1.0"
 
-_HOMES = {"scenario": "lasttick.marks", "Answer": "lasttick.targets.answer", "World": "lasttick.targets.world"}
+_HOMES = {
+    "Answer": "lasttick.targets.answer",
+    "Client": "lasttick.targets.client",
+    "Device": "lasttick.targets.device",
+    "Host": "lasttick.targets.host",
+    "Inconclusive": "lasttick.targets.outcome",
+    "LogLine": "lasttick.targets.listen",
+    "StartRefused": "lasttick.targets.outcome",
+    "World": "lasttick.targets.world",
+    "scenario": "lasttick.marks",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from lasttick import Answer, World
-from lasttick.targets.client import Client
+
+
+class Caller(Protocol):
+    """What a client of a host can do, as far as these questions go."""
+
+    name: str
+
+    async def tap(self, device_id: str) -> Answer: ...
 
 
 def expect_busy(answer: Answer, when: str, owner: str = "mcp_session:") -> None:
@@ -20,7 +29,7 @@ def expect_served(answer: Answer, when: str) -> None:
     assert answer.ok, f"{when}: expected to be served, got {answer.error} (HTTP {answer.http_status})"
 
 
-async def takes_over_exactly(world: World, client: Client, device_id: str, t_s: float) -> None:
+async def takes_over_exactly(world: World, client: Caller, device_id: str, t_s: float) -> None:
     """One tick before `t_s` the client is refused; at it, it gets the device."""
     await world.until(t_s - world.tick_s)
     expect_busy(await client.tap(device_id), f"{client.name}, one tick before {device_id} is free (t={t_s:.3f})")
@@ -28,7 +37,7 @@ async def takes_over_exactly(world: World, client: Client, device_id: str, t_s: 
     expect_served(await client.tap(device_id), f"{client.name}, at the instant {device_id} is free (t={t_s:.3f})")
 
 
-async def takes_over(world: World, client: Client, device_id: str, t_s: float) -> None:
+async def takes_over(world: World, client: Caller, device_id: str, t_s: float) -> None:
     """Refused a sixth of a TTL before `t_s`, served that much after: for scenarios whose topic is not the tick."""
     await world.until(t_s - world.ttl_s / 6)
     expect_busy(await client.tap(device_id), f"{client.name}, shortly before {device_id} is free (t={t_s:.3f})")

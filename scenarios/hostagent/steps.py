@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import logging
 from collections.abc import Iterator
@@ -49,6 +50,15 @@ async def refused_start(world: World, **options: Any) -> str:
     except Exception as error:  # a StartError here, a child that ended there
         return str(error)
     raise AssertionError(f"the host agent started with {options}; expected it to refuse")
+
+
+async def over(world: World, cloud: Any, task_id: str) -> dict[str, Any]:
+    """The task once it has succeeded or failed for good, which must not take longer than two TTLs."""
+    finished = world.start(cloud.finished(task_id))
+    await asyncio.wait([finished], timeout=2 * world.ttl_s)
+    assert finished.done(), f"{task_id} was not reported within {2 * world.ttl_s:g} s"
+    task: dict[str, Any] = finished.result()
+    return task
 
 
 def workflow(x: float, y: float) -> list[dict[str, Any]]:

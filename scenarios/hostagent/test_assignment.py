@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lasttick import World, scenario
-from scenarios.hostagent.steps import HELD_BY_MCP, heard, listening, seen_busy, workflow
+from scenarios.hostagent.steps import HELD_BY_MCP, heard, listening, over, seen_busy, workflow
 
 WORK: dict[str, dict[str, Any]] = {
     "goal": {"goal": "tap Messages"},
@@ -32,7 +32,7 @@ async def test_in_the_blind_window_it_fails_at_once(world: World, kind: str) -> 
     asked_s = world.now_s
 
     with listening(world) as log:
-        task = await cloud.finished(await cloud.submit(**WORK[kind], device_id="phone-1", attempts=1))
+        task = await over(world, cloud, await cloud.submit(**WORK[kind], device_id="phone-1", attempts=1))
 
     assert (task["state"], task["failure_reason"]) == ("failed", HELD_BY_MCP)
     assert task["attempts_left"] == 0

@@ -5,8 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lasttick import World, scenario
-
-from .handover import expect_busy, expect_served, takes_over, takes_over_exactly
+from scenarios.hostagent.handover import expect_busy, expect_served, takes_over, takes_over_exactly
 
 
 @scenario("HA-06", sees=("hand-over-at-tick",))

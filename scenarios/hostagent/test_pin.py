@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from lasttick import World, scenario
 from lasttick.model.lease import Granted, Holder
-
-from .handover import expect_busy, expect_served, takes_over, takes_over_exactly
+from scenarios.hostagent.handover import expect_busy, expect_served, takes_over, takes_over_exactly
 
 
 @scenario("HA-06", sees=("refusal-during-call", "hand-over-at-tick"))

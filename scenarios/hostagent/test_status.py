@@ -116,7 +116,7 @@ STATES: dict[str, tuple[Callable[[Stage], Awaitable[None]], str, str | None]] = 
 }
 
 
-@scenario("HA-11")
+@scenario("HA-11", rung="memory")
 @pytest.mark.parametrize("state", list(STATES))
 async def test_every_place_shows_the_same(world: World, state: str) -> None:
     """A phone is brought into one state by what really leads to it: agents, the cloud, trouble.
@@ -144,7 +144,7 @@ def dashboard_line(page: dict[str, Any]) -> str:
 
 
 @scenario("HA-11", needs=("wall-clock",))
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(step_s=st.integers(-86_400, 86_400), read_after_s=st.integers(0, 300))
 @example(step_s=0, read_after_s=0)
 @example(step_s=-3_600, read_after_s=5)

@@ -14,8 +14,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lasttick import World, scenario
-from lasttick.targets.forked import NOBODY, Barrier, Forked, kill_at, meet_at_making
-from lasttick.targets.outcome import StartRefused
 
 NAME = "host_mcp_token.json"
 SECRET = "a-secret-that-must-not-be-shown"
@@ -127,14 +125,7 @@ async def test_racing_processes_end_with_one_token(world: World, racers: int) ->
     """Processes that all saw that there is no file, let go together just before each makes one. One file, one token,
     the same for every process and for the host that starts then."""
     folder = folder_of(world)
-    barrier = Barrier(racers)
-    children = [
-        world.mcp_token_child(folder, number=number, folder=folder, step=meet_at_making(barrier))
-        for number in range(racers)
-    ]
-    barrier.open()
-    ends = [child.wait() for child in children]
-    barrier.close()
+    ends = world.mcp_token_race(folder, racers)
     assert all(end.ok for end in ends), f"every racer ends well: {[end.text for end in ends if not end.ok]}"
     assert len({end.text for end in ends}) == 1, "all racers end with the same token"
     assert [path.name for path in folder.iterdir()] == [NAME], "one file, nothing beside it"
@@ -166,9 +157,7 @@ async def test_a_wrong_content_stops_the_start(world: World, row: str) -> None:
     path = put(folder_of(world), BAD[row])
     before = path.read_bytes()
     assert_says(await world.refusal(), path)
-    with pytest.raises(StartRefused) as refusal:
-        await world.mcp_token(path.parent)
-    assert_says(str(refusal.value), path)
+    assert_says(await world.mcp_token_refusal(path.parent), path)
     assert path.read_bytes() == before, f"{row}: a refused start leaves the file as it was"
     path.unlink()
     host = await world.hostagent()
@@ -222,13 +211,11 @@ async def test_without_the_right_to_it_it_is_refused(world: World, what: str) ->
     else:
         put(folder, record(), 0o600 if root else 0o000)
         if root:
-            os.chown(folder, NOBODY, NOBODY)
+            os.chown(folder, world.nobody, world.nobody)
     try:
-        probe = Forked(
-            (folder / "probe").touch if what == "unwritable-folder" else (folder / NAME).read_text, uid=NOBODY
-        )
-        assert not probe.wait().ok, f"on this machine the other user has the right to it: {what} shows nothing"
-        end = world.mcp_token_child(folder, uid=NOBODY).wait()
+        probe = (folder / "probe").touch if what == "unwritable-folder" else (folder / NAME).read_text
+        assert not world.nobody_can(probe), f"on this machine the other user has the right to it: {what} shows nothing"
+        end = world.mcp_token_child(folder, as_nobody=True)
     finally:
         folder.chmod(0o700)
     assert not end.ok, f"it went on with a token of its own: {end.text}"
@@ -267,7 +254,7 @@ async def test_a_kill_at_any_step_leaves_no_file_or_a_whole_one(world: World, st
     """The process that makes the token is killed just before its n-th file operation. There is no token file or a whole
     one; the next start succeeds, with that token if there is one."""
     folder = folder_of(world)
-    end = world.mcp_token_child(folder, folder=folder, step=kill_at(step)).wait()
+    end = world.mcp_token_child(folder, dies_at_step=step)
     assert end.killed or end.ok, f"the child ended otherwise: {end.text}"
     path = folder / NAME
     left = json.loads(path.read_text())["token"] if path.exists() else None
@@ -286,7 +273,7 @@ async def test_a_kill_within_the_write_leaves_no_torn_file(world: World, written
     """The process that makes the token dies after so many bytes of it are on disk. No torn token file is left, and the
     next start makes a token of its own."""
     folder = folder_of(world)
-    end = world.mcp_token_child(folder, file_bytes_max=written).wait()
+    end = world.mcp_token_child(folder, dies_after_bytes=written)
     assert not end.ok, f"a token of {written} bytes was made: {end.text}"
     assert not (folder / NAME).exists(), f"a torn file of {(folder / NAME).stat().st_size} bytes is left"
     host = await world.hostagent()

@@ -14,8 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lasttick import World, scenario
-
-from .handover import expect_busy, expect_served
+from scenarios.hostagent.handover import expect_busy, expect_served
 
 
 class Waits:

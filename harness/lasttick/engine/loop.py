@@ -40,6 +40,7 @@ class NumberedTask(asyncio.Task[T]):
         self._number = loop.tasks_made
         self.stepped = False
         super().__init__(coro, loop=loop, name=name or f"task-{self._number}", context=context)
+        loop.keep(self._number, self)
 
     def __hash__(self) -> int:
         return self._number
@@ -77,6 +78,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self.bound_s = bound_s
         self.shuffle = shuffle
         self.tasks_made = 0
+        self._tasks: dict[int, NumberedTask[Any]] = {}
+        self._tasks_max = 1_000
         self._now_s = 0.0
         self._turns = 0
         self._settlers: list[asyncio.Future[None]] = []
@@ -142,6 +145,19 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         await self.settle()
         await self.until(self._now_s + seconds)
 
+    # -- tasks: asyncio.all_tasks would walk those of every loop there ever was
+
+    def keep(self, number: int, task: NumberedTask[Any]) -> None:
+        """A task was made. Those that are done are forgotten each time their number could have doubled."""
+        self._tasks[number] = task
+        if len(self._tasks) > self._tasks_max:
+            self._tasks = {number: task for number, task in self._tasks.items() if not task.done()}
+            self._tasks_max = max(1_000, 2 * len(self._tasks))
+
+    def open_tasks(self) -> list[NumberedTask[Any]]:
+        """Tasks not done, in the order of their creation."""
+        return [task for task in self._tasks.values() if not task.done()]
+
     # -- threads: inline, or an error
 
     def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:  # type: ignore[override]
@@ -206,7 +222,7 @@ def run_virtual(
 
 
 def _cancel_all(loop: VirtualLoop) -> None:
-    tasks = open_tasks(loop)
+    tasks = loop.open_tasks()
     if not tasks:
         return
     for task in tasks:
@@ -214,11 +230,6 @@ def _cancel_all(loop: VirtualLoop) -> None:
     # What shields itself from cancellation may still sleep; give it a bounded virtual hour.
     loop.bound_s = loop.time() + BOUND_S
     loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-
-
-def open_tasks(loop: asyncio.AbstractEventLoop) -> list[asyncio.Task[Any]]:
-    """Tasks not done, in the order of their creation."""
-    return sorted(asyncio.all_tasks(loop), key=lambda task: getattr(task, "_number", 0))
 
 
 def _numbered_task(
@@ -232,7 +243,7 @@ def _numbered_task(
 def _stuck(loop: VirtualLoop, what: str, why: str) -> str:
     lines = [f"{what}. Expected an end within the scenario's bound (contract engine, 'Loop and clock')."]
     lines.append(f"Next: look at the tasks below ({why}) or raise bound_s.")
-    for task in open_tasks(loop)[:40]:
+    for task in loop.open_tasks()[:40]:
         lines.append(f"  {task.get_name()}: {_innermost(task)}")
     return "\n".join(lines)
 

@@ -133,7 +133,7 @@ class ProcessWorld(World):
         assert child.returncode == 0, f"`lasttick mcp-token` ended with {child.returncode}: {errors!r}"
         return out.decode().strip()
 
-    def mcp_token_child(self, identity_dir: Path, *, number: int = 0, **how: Any) -> NoReturn:
+    def mcp_token_work(self, identity_dir: Path, number: int = 0) -> NoReturn:
         self.inconclusive("forked children exist in virtual mode only; mark the rung accordingly")
 
     def listen(self) -> Log:

@@ -14,7 +14,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -132,10 +132,11 @@ async def _hostagent(options: HostAgentOptions) -> None:
             config = replace(config, port=listener.getsockname()[1])
             drivers = await stack.enter_async_context(_drivers(options))
             agent = HostAgent(config, drivers=drivers, clock=SystemClock(), entropy=SystemEntropy())
-            await stack.enter_async_context(agent.running())
+            running = await stack.enter_async_context(contextlib.AsyncExitStack())
+            await running.enter_async_context(agent.running())
         except StartError as error:
             raise ServeError(str(error)) from error
-        await _serve("hostagent", agent.app, listener, path="/mcp")
+        await _serve("hostagent", agent.app, listener, path="/mcp", on_stop=running.aclose)
 
 
 @asynccontextmanager
@@ -207,8 +208,10 @@ def _listen_alone(options: HostAgentOptions, identity_dir: Path) -> socket.socke
         raise
 
 
-async def _serve(name: str, app: Any, listener: socket.socket, *, path: str) -> None:
-    """Serve until a signal, saying on standard error when ready."""
+async def _serve(
+    name: str, app: Any, listener: socket.socket, *, path: str, on_stop: Callable[[], Awaitable[None]] | None = None
+) -> None:
+    """Serve until a signal, saying on standard error when ready. `on_stop` ends the application's open streams."""
     server = _Server(
         uvicorn.Config(
             app,
@@ -226,6 +229,7 @@ async def _serve(name: str, app: Any, listener: socket.socket, *, path: str) -> 
     if path:
         ready["console"] = base
     server.ready = json.dumps(ready)
+    server.on_stop = on_stop
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stop)
@@ -236,6 +240,7 @@ class _Server(uvicorn.Server):
     """uvicorn without its signal handlers, which re-raise SIGTERM after the stop: `serve` must end with 0."""
 
     ready = ""
+    on_stop: Callable[[], Awaitable[None]] | None = None
 
     @contextlib.contextmanager
     def capture_signals(self) -> Any:
@@ -244,6 +249,14 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         print(self.ready, file=sys.stderr, flush=True)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Nobody new, then the application ends its streams; uvicorn would wait for them first, to no avail."""
+        for server in self.servers:
+            server.close()
+        if self.on_stop is not None:
+            await self.on_stop()
+        await super().shutdown(sockets)
 
     def stop(self) -> None:
         self.should_exit = True

@@ -9,7 +9,7 @@ import asyncio
 import functools
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,6 @@ from lasttick.reference.hostagent.start_error import StartError
 from lasttick.targets.callers import Callers
 from lasttick.targets.cloud import CloudHandle
 from lasttick.targets.device import Device
-from lasttick.targets.forked import Forked
 from lasttick.targets.host import Host, HostOptions, Part, Ready
 from lasttick.targets.listen import HeardLog, Log
 from lasttick.targets.outcome import StartRefused
@@ -163,15 +162,14 @@ class VirtualWorld(World):
         except serve.ServeError as error:
             raise StartRefused(str(error)) from error
 
-    def mcp_token_child(self, identity_dir: Path, *, number: int = 0, **how: Any) -> Forked:
+    def mcp_token_work(self, identity_dir: Path, number: int = 0) -> Callable[[], str]:
         from lasttick.targets import serve
 
         def work() -> str:
-            # All children inherit one stream of chance: let each draw its own token from it.
             self.chance.token_bytes(number)
             return serve.mcp_token(identity_dir)
 
-        return Forked(work, **how)
+        return work
 
     def listen(self) -> Log:
         self._heard.append(HeardLog())

@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from lasttick.engine.chance import Chance, derive
 from lasttick.engine.trace import Trace
+from lasttick.targets.forked import NOBODY, Barrier, Ended, Forked, kill_at, meet_at_making
 from lasttick.targets.host import Host, HostOptions, Part
 from lasttick.targets.listen import Log
 from lasttick.targets.outcome import Inconclusive, StartRefused
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from lasttick.reference.hostagent.busy_tracker import McpBusyTracker
     from lasttick.targets.cloud import CloudHandle
     from lasttick.targets.device import Device
-    from lasttick.targets.forked import Forked
 
 T = TypeVar("T")
 
@@ -199,9 +199,56 @@ class World(ABC):
     async def mcp_token(self, identity_dir: Path) -> str:
         """`lasttick mcp-token` for that folder: the token, made if there was none. Raises StartRefused."""
 
+    async def mcp_token_refusal(self, identity_dir: Path) -> str:
+        """What `lasttick mcp-token` says when it must fail. Raises AssertionError when it prints a token."""
+        try:
+            await self.mcp_token(identity_dir)
+        except StartRefused as refusal:
+            return str(refusal)
+        raise AssertionError("mcp-token printed a token; it had to refuse")
+
+    @property
+    def nobody(self) -> int:
+        """A user id without rights, for `as_nobody` and `nobody_can`."""
+        return NOBODY
+
+    def nobody_can(self, work: Callable[[], object]) -> bool:
+        """Whether `work` succeeds in a child that gave up root's rights."""
+        return Forked(lambda: str(work()), uid=NOBODY).wait().ok
+
+    def mcp_token_child(
+        self,
+        identity_dir: Path,
+        *,
+        as_nobody: bool = False,
+        dies_at_step: int | None = None,
+        dies_after_bytes: int | None = None,
+    ) -> Ended:
+        """`mcp-token` in a forked child, without rights, killed before a file operation or within a write (virtual)."""
+        return Forked(
+            self.mcp_token_work(identity_dir),
+            uid=NOBODY if as_nobody else None,
+            folder=identity_dir,
+            step=None if dies_at_step is None else kill_at(dies_at_step),
+            file_bytes_max=dies_after_bytes,
+        ).wait()
+
+    def mcp_token_race(self, identity_dir: Path, racers: int) -> list[Ended]:
+        """`mcp-token` in forked children that all stop just before each makes a file, then go on together (virtual)."""
+        barrier = Barrier(racers)
+        step = meet_at_making(barrier)
+        children = [
+            Forked(self.mcp_token_work(identity_dir, number), folder=identity_dir, step=step)
+            for number in range(racers)
+        ]
+        barrier.open()
+        ends = [child.wait() for child in children]
+        barrier.close()
+        return ends
+
     @abstractmethod
-    def mcp_token_child(self, identity_dir: Path, *, number: int = 0, **how: Any) -> Forked:
-        """The same in a forked child, to which `how` happens (see Forked). `number` tells children apart."""
+    def mcp_token_work(self, identity_dir: Path, number: int = 0) -> Callable[[], str]:
+        """What such a child does; `number` tells racers apart, which else would draw the same chance."""
 
     @abstractmethod
     def listen(self) -> Log:

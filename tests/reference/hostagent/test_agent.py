@@ -16,8 +16,8 @@ import pytest
 from lasttick.engine.clock import SystemEntropy, VirtualClock
 from lasttick.engine.loop import VirtualLoop, run_virtual
 from lasttick.engine.network import Network
+from lasttick.mutants import find
 from lasttick.reference.hostagent import agent as agent_module
-from lasttick.reference.hostagent import mcp_server
 from lasttick.reference.hostagent.agent import HostAgent
 from lasttick.reference.hostagent.calls import LeasedCalls
 from lasttick.reference.hostagent.config import ConfigError, HostAgentConfig, default_identity_dir
@@ -115,17 +115,14 @@ def test_both_spellings_answer_200_and_nothing_redirects(tmp_path: Path) -> None
     run(tmp_path, body)
 
 
-def test_the_mutant_mount_redirects_is_visible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from starlette.routing import Mount
-
-    monkeypatch.setattr(mcp_server, "routes", lambda app: [Mount("/mcp", app)])
-
+def test_the_mutant_mount_redirects_is_visible(tmp_path: Path) -> None:
     async def body(site: Site) -> None:
         async with site.agent().running() as agent:
             answer = await site.post(agent, {"id": 0, "method": "initialize", "params": INITIALIZE})
             assert answer.status_code == 307
 
-    run(tmp_path, body)
+    with find("hostagent/mount-redirects").applied():
+        run(tmp_path, body)
 
 
 def test_the_token_and_the_cookie_open_one_door_each(tmp_path: Path) -> None:

@@ -17,11 +17,10 @@ from urllib.parse import unquote
 
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import Request
-from starlette.responses import JSONResponse
-from starlette.routing import BaseRoute, Mount
+from starlette.responses import JSONResponse, RedirectResponse
+from starlette.routing import BaseRoute, Mount, Route
 
 from lasttick.mutants import Mutant, Seam
-from lasttick.ports import AsgiApp
 from lasttick.reference.hostagent import (
     agent,
     config,
@@ -34,6 +33,7 @@ from lasttick.reference.hostagent import (
     status_board,
     tokens,
 )
+from lasttick.reference.hostagent.agent import HostAgent
 from lasttick.reference.hostagent.calls import LeasedCalls
 from lasttick.reference.hostagent.console import Console
 from lasttick.reference.hostagent.door import Door
@@ -52,11 +52,15 @@ Patch = Callable[[Seam], AbstractContextManager[None]]
 _routes, _security = mcp_server.routes, mcp_server.security
 
 
-def _mounted(app: AsgiApp) -> list[BaseRoute]:
-    return [Mount("/mcp", app=app)]
+def _mounted(app: Any) -> list[BaseRoute]:
+    return [Route("/mcp", _moved, methods=["GET", "POST", "DELETE", "OPTIONS", "PUT"]), Mount("/mcp", app=app)]
 
 
-def _prefix(app: AsgiApp) -> list[BaseRoute]:
+async def _moved(request: Request) -> RedirectResponse:
+    return RedirectResponse("/mcp/", 307)
+
+
+def _prefix(app: Any) -> list[BaseRoute]:
     """Everything below /mcp is taken from the console."""
     return [*_routes(app), Mount("/mcp", app=app), Mount("/MCP", app=app)]
 
@@ -426,13 +430,17 @@ def _pid_file_is_the_lock(right: Any) -> Any:
 
 
 def _token_first(right: Any) -> Any:
-    def acquire(self: InstanceLock) -> None:
-        from lasttick.engine.clock import SystemClock, SystemEntropy
+    def __init__(self: HostAgent, *args: Any, **options: Any) -> None:
+        right(self, *args, **options)
+        acquire = self.instance_lock.acquire
 
-        McpTokenStore(self._folder / tokens.FILE_NAME, clock=SystemClock(), entropy=SystemEntropy()).load_or_create()
-        right(self)
+        def late() -> None:
+            self._tokens.load_or_create()
+            acquire()
 
-    return acquire
+        self.instance_lock.acquire = late  # type: ignore[method-assign]
+
+    return __init__
 
 
 def _names_nobody(self: InstanceLock) -> int | None:
@@ -791,7 +799,7 @@ MUTANTS: list[Mutant] = [
         (
             "token-before-lock",
             "The token is made before the lock is taken.",
-            _wrap(InstanceLock, "acquire", _token_first),
+            _wrap(HostAgent, "__init__", _token_first),
             "instance/the-lock-comes-before-the-token",
         ),
         (

@@ -7,7 +7,6 @@ Where a requirement has rows (HA-10), each row has its own.
 from __future__ import annotations
 
 import asyncio
-import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -19,11 +18,18 @@ from lasttick.model.errors import ToolError
 from lasttick.model.lease import Answer, Decision, Holder, Lease, Refused
 from lasttick.model.status import DisplayStatus
 from lasttick.mutants import Mutant, Seam
-from lasttick.ports import Clock, LeaseStore
-from lasttick.reference.hostagent import agent, assignments, calls, heartbeat, in_flight, mcp_server, tools
+from lasttick.reference.hostagent import (
+    agent,
+    assignments,
+    calls,
+    cloud_client,
+    heartbeat,
+    in_flight,
+    mcp_server,
+    tools,
+)
 from lasttick.reference.hostagent.calls import DriverCall, LeasedCalls
 from lasttick.reference.hostagent.claim_loop import ClaimLoop
-from lasttick.reference.hostagent.cloud_client import CloudClient, HostUnknown
 from lasttick.reference.hostagent.devices import DeviceManager
 from lasttick.reference.hostagent.door import REFUSAL, Door
 from lasttick.reference.hostagent.in_flight import InFlight
@@ -215,13 +221,20 @@ class NoLine(calls.Turns):
 
 
 def store_that_stays(seam: Seam) -> Any:
-    """The leases of one life of the host are still there in the next."""
-    stores: weakref.WeakKeyDictionary[Clock, LeaseStore] = weakref.WeakKeyDictionary()
+    """What was leased in one life of the host is leased in the next."""
+    kept: dict[str, Holder] = {}
 
-    def store(clock: Clock, ttl_s: float) -> LeaseStore:
-        return stores.setdefault(clock, MemoryLeaseStore(clock, ttl_s))
+    class KeptStore(MemoryLeaseStore):
+        def __init__(self, clock: Any, ttl_s: float) -> None:
+            super().__init__(clock, ttl_s)
+            for device_id, holder in kept.items():
+                self.table.acquire(self.now_ns(), device_id, holder)
 
-    return seam.replace(agent, "MemoryLeaseStore", store)
+        async def end_use(self, device_id: str, holder: Holder) -> bool:
+            kept[device_id] = holder
+            return await super().end_use(device_id, holder)
+
+    return seam.replace(agent, "MemoryLeaseStore", KeptStore)
 
 
 def anything_fits(value: Any, schema: Mapping[str, Any]) -> bool:
@@ -256,21 +269,9 @@ def same_number(right: Wrap) -> Wrap:
     return lambda seq, seen: right(1, seen)
 
 
-def not_again(right: Wrap) -> Wrap:
-    """A cloud that forgot this host is never told again that it exists."""
-
-    async def heartbeat_(self: CloudClient, host_id: str, body: Mapping[str, Any]) -> None:
-        try:
-            await right(self, host_id, body)
-        except HostUnknown:
-            return
-
-    return heartbeat_
-
-
-async def take_by_force(store: LeaseStore, device_id: str, holder: Holder) -> Decision:
+async def take_by_force(store: Any, device_id: str, holder: Holder) -> Decision:
     """The cloud goes first: it does not ask who holds the device."""
-    decision = await store.begin_use(device_id, holder)
+    decision: Decision = await store.begin_use(device_id, holder)
     if isinstance(decision, Refused) and decision.owner is not None:
         await store.release(device_id, decision.owner)
         decision = await store.begin_use(device_id, holder)
@@ -549,7 +550,7 @@ MUTANTS: list[Mutant] = [
         breaks="HA-08",
         text="A host that the restarted cloud does not know does not register again.",
         killed_by=f"{SCHEDULER}a-restarted-cloud-knows-nothing-until-the-next-heartbeat",
-        patch=lambda seam: seam.wrap(CloudClient, "heartbeat", not_again),
+        patch=lambda seam: seam.replace(cloud_client, "HostUnknown", cloud_client.CloudRefused),
     ),
     Mutant(
         "hostagent/assignment-by-force",

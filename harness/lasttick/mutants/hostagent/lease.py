@@ -13,7 +13,6 @@ from typing import Any
 from lasttick.model import lease
 from lasttick.model.lease import Answer, Decision, Granted, Holder, Lease, Refused
 from lasttick.mutants import Mutant
-from lasttick.ports import Clock, LeaseStore
 from lasttick.reference.hostagent import assignments
 from lasttick.reference.hostagent.busy_tracker import WaitingLine
 from lasttick.reference.hostagent.calls import DriverCall, LeasedCalls, Turns
@@ -86,9 +85,8 @@ async def look_then_act(self: MemoryLeaseStore, device_id: str, holder: Holder) 
 
 
 def one_assignment(right: Callable[..., Any]) -> Callable[..., Any]:
-    async def take(store: LeaseStore, device_id: str, holder: Holder) -> Decision:
+    async def take(store: MemoryLeaseStore, device_id: str, holder: Holder) -> Decision:
         decision: Decision = await right(store, device_id, holder)
-        assert isinstance(store, MemoryLeaseStore)
         for record in list(store.table._leases.values()):
             if isinstance(decision, Granted) and record.holder.kind == "cloud" and record.holder != holder:
                 store.table._drop(record)
@@ -97,11 +95,11 @@ def one_assignment(right: Callable[..., Any]) -> Callable[..., Any]:
     return take
 
 
-async def free_nothing(store: LeaseStore, device_id: str, holder: Holder) -> None:
+async def free_nothing(store: MemoryLeaseStore, device_id: str, holder: Holder) -> None:
     await store.end_use(device_id, holder)
 
 
-def wall_age(clock: Clock) -> Callable[[], int]:
+def wall_age(clock: Any) -> Callable[[], int]:
     return lambda: round(clock.wall().timestamp() * 1e9)
 
 

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lasttick.model.lease import LeaseView, expires_ns
+from lasttick.model import lease as rules
+from lasttick.model.lease import LeaseView
 from lasttick.ports import Clock, LeaseStore
 from lasttick.reference.hostagent import devices
 from lasttick.reference.hostagent.devices import DeviceManager
@@ -44,12 +45,14 @@ def mcp_busy_rows(seen: Look, ttl_s: float) -> list[dict[str, Any]]:
     ttl_ns = round(ttl_s * 1e9)
     return [
         {
-            "device_id": lease.device_id,
-            "session": lease.holder.id[:SESSION_SHOWN],
-            "held_s": (seen.at_ns - lease.acquired_ns) / 1e9,
-            "ttl_left_s": ttl_s if lease.uses else max(0, expires_ns(lease.last_used_ns, ttl_ns) - seen.at_ns) / 1e9,
-            "in_flight": lease.uses,
+            "device_id": view.device_id,
+            "session": view.holder.id[:SESSION_SHOWN],
+            "held_s": (seen.at_ns - view.acquired_ns) / 1e9,
+            "ttl_left_s": ttl_s
+            if view.uses
+            else max(0, rules.expires_ns(view.last_used_ns, ttl_ns) - seen.at_ns) / 1e9,
+            "in_flight": view.uses,
         }
-        for lease in seen.leases
-        if lease.holder.kind == "mcp"
+        for view in seen.leases
+        if view.holder.kind == "mcp"
     ]
