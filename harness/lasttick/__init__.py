@@ -1,7 +1,8 @@
 """lasttick: conformance harness for the trust boundaries around agent tools.
 
 Public names: `scenario` marks an async test as a scenario, `World` is what it is played in; `Host`, `Client`, `Device`,
-`Answer`, `LogLine` are what a world gives; `Inconclusive` and `StartRefused` are raised. All are loaded on first use, so that importing the package (and pytest's plugin) costs nothing.
+`Answer`, `LogLine` are what a world gives; `Inconclusive`, `StartRefused` are raised. All are loaded on first use, so
+that importing the package (and the plugin of pytest) costs nothing.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
 """Each mutant is killed by the scenario it names, and for a reason that is a verdict, not a crash of the harness."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from lasttick.mutants import Mutant, catalogue
+from lasttick.mutants import catalogue
 from lasttick.requirements import collect_claims, load_catalogue
+from lasttick.sweep.matrix import REFERENCE, Row, run_matrix
 
 ROOT = Path(__file__).parents[2]
 MUTANTS = catalogue()
@@ -60,20 +58,25 @@ def test_ids_are_unique_and_what_they_break_is_claimed_by_their_killer() -> None
         assert mutant.breaks in claims.get(killer, ()), f"{mutant.id}: {killer} does not claim {mutant.breaks}"
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=[mutant.id for mutant in MUTANTS])
-def test_the_mutant_turns_its_scenario_red(mutant: Mutant, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "pytest", "scenarios", "-q", "-p", "no:cacheprovider", "--no-header"]
-    command += ["--lasttick-out", str(tmp_path), "--lasttick-select", mutant.killed_by]
-    command += ["--lasttick-target", f"hostagent=mutant:{mutant.id}", "-o", "lasttick_examples=10"]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+@pytest.fixture(scope="module")
+def rows() -> dict[str, Row]:
+    """Each mutant with the one scenario that it names, over two processes; the reference with all of these."""
+    only = {mutant.id: mutant.killed_by for mutant in MUTANTS}
+    matrix = run_matrix(
+        list(only), scenarios=ROOT / "scenarios", seed=1, workers=2, examples_max=10, on_row=lambda row: None, only=only
     )
-    assert (tmp_path / "latest").exists(), done.stdout[-2000:] + done.stderr[-2000:]
-    verdicts = json.loads((tmp_path / "latest" / "verdicts.json").read_text())
-    red = {entry["id"]: entry["reason"] for entry in verdicts["scenarios"] if entry["verdict"] == "fail"}
-    assert red, f"{mutant.id} survived {mutant.killed_by}: {verdicts['counts']}"
+    return {row.mutant_id: row for row in matrix}
+
+
+def test_the_reference_is_green_in_all_of_them(rows: dict[str, Row]) -> None:
+    assert set(rows[REFERENCE].verdicts.values()) == {"pass"}
+
+
+def test_every_mutant_turns_its_scenario_red(rows: dict[str, Row]) -> None:
+    survivors = [mutant.id for mutant in MUTANTS if "fail" not in rows[mutant.id].verdicts.values()]
+    assert survivors == []
+
+
+def test_every_requirement_in_scope_has_a_mutant() -> None:
+    broken = {mutant.breaks for mutant in MUTANTS}
+    assert [one.id for one in load_catalogue().requirements if one.planned is None and one.id not in broken] == []

@@ -10,7 +10,7 @@ import json
 import multiprocessing
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from multiprocessing.context import SpawnProcess
@@ -42,16 +42,20 @@ def run_matrix(
     workers: int,
     examples_max: int,
     on_row: Callable[[Row], None],
+    only: Mapping[str, str] | None = None,
 ) -> list[Row]:
     """All rows, the reference's first, in the order of `mutant_ids`. `on_row` is told each as it comes.
+
+    `only`: the one scenario to play for a mutant, and all of these for the reference; every scenario when None.
 
     Raises MatrixError when a worker dies or does not answer.
     """
     context = multiprocessing.get_context("spawn")
     todo: Any = context.Queue()
     done: Any = context.Queue()
+    everything = None if only is None else sorted(set(only.values()))
     for mutant_id in [REFERENCE, *mutant_ids]:
-        todo.put(mutant_id)
+        todo.put((mutant_id, everything if only is None or mutant_id == REFERENCE else [only[mutant_id]]))
     pool = []
     for _ in range(max(1, min(workers, len(mutant_ids) + 1))):
         todo.put(None)
@@ -115,14 +119,23 @@ class _Loop:
         self._done = done
 
     def pytest_runtestloop(self, session: Any) -> bool:
+        from lasttick.marks import scenario_id
         from lasttick.mutants import find
         from lasttick.plugin import OPTIONS
 
         settings = session.config.stash[OPTIONS]
-        while (mutant_id := self._todo.get()) is not None:
+        ids = {scenario_id(item.nodeid): item for item in session.items}
+        while (job := self._todo.get()) is not None:
+            mutant_id, wanted = job
             settings.mutant = None if mutant_id == REFERENCE else find(mutant_id)
-            self._done.put((mutant_id, dict(map(_verdict, session.items))))
+            played = [item for id_, item in ids.items() if wanted is None or _stem(id_) in wanted or id_ in wanted]
+            self._done.put((mutant_id, dict(map(_verdict, played))))
         return True
+
+
+def _stem(id_: str) -> str:
+    """A scenario without its parameters stands for all of them."""
+    return id_.partition("[")[0]
 
 
 def _verdict(item: Any) -> tuple[str, str]:

@@ -10,9 +10,9 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 START_S = 20.0
 STOP_S = 8.0
@@ -29,21 +29,42 @@ class ChildFailed(Exception):
     refused = False
 
 
-class Child:
-    """`python -m lasttick serve ARGS`, its standard error in `log`. `ready` is the parsed ready line."""
+class Process(Protocol):
+    """As much of `subprocess.Popen` as a part needs."""
 
-    def __init__(self, arguments: Sequence[str], log: Path, environ: Mapping[str, str] | None = None) -> None:
+    pid: int
+
+    @property
+    def returncode(self) -> int | Any: ...
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+    def terminate(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+
+Begin: TypeAlias = Callable[[Sequence[str], Path, Mapping[str, str]], Process]
+
+
+class Child:
+    """`lasttick serve ARGS`, its standard error in `log`. `begin`: how the process is started."""
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        log: Path,
+        environ: Mapping[str, str] | None = None,
+        *,
+        begin: Begin | None = None,
+    ) -> None:
         self.arguments = list(arguments)
         self.log = log
         log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("wb") as errors:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "lasttick", "serve", *self.arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=errors,
-                env={**_environ(), **(environ or {})},
-            )
+        log.write_bytes(b"")
+        self._process = (begin or by_command)(["serve", *self.arguments], log, environ or {})
         self._began = time.perf_counter()
 
     @property
@@ -52,8 +73,8 @@ class Child:
 
     def poll_ready(self) -> dict[str, Any] | None:
         """The ready line once it is there, else None. Raises ChildFailed when the child ended or took too long."""
-        for line in self.said().splitlines():
-            if line.startswith('{"name"'):
+        for line in self.said().splitlines(keepends=True):
+            if line.startswith('{"name"') and line.endswith("\n"):
                 return dict(json.loads(line))
         if self._process.poll() is not None:
             failed = ChildFailed(self._message(f"ended with exit code {self._process.returncode} before it was ready"))
@@ -92,6 +113,18 @@ class Child:
         tail = "\n  ".join(self.said().splitlines()[-15:]) or "(nothing)"
         command = " ".join(["lasttick serve", *self.arguments])
         return f"`{command}` {what}. Its standard error ended with:\n  {tail}\nNext: run that command by hand."
+
+
+def by_command(arguments: Sequence[str], log: Path, environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """`python -m lasttick ARGUMENTS`."""
+    with log.open("wb") as errors:
+        return subprocess.Popen(
+            [sys.executable, "-m", "lasttick", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            env={**_environ(), **environ},
+        )
 
 
 def _environ() -> dict[str, str]:

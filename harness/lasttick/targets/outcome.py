@@ -14,6 +14,10 @@ class StartRefused(Exception):
     """A part ended instead of starting, for a reason it said. The text is all it said."""
 
 
+class Overslept(Inconclusive):
+    """Real time went past the instant that the scenario waited for: worth another try on a fresh world."""
+
+
 class CheckFailed(AssertionError):
     """An invariant over the trace does not hold. `check` is the id it judges; `t_s` when it broke."""
 

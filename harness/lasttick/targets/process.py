@@ -28,7 +28,8 @@ from lasttick.targets.cloud import CloudHandle
 from lasttick.targets.device import Device
 from lasttick.targets.host import Host, HostOptions, Part, Ready
 from lasttick.targets.listen import Log, WrittenLog
-from lasttick.targets.outcome import Inconclusive, StartRefused
+from lasttick.targets.nursery import nursery
+from lasttick.targets.outcome import Inconclusive, Overslept, StartRefused
 from lasttick.targets.told import LogEntry, Told, tell
 from lasttick.targets.world import World
 
@@ -72,7 +73,7 @@ class ProcessWorld(World):
         await asyncio.sleep(max(0.0, aim_s - self.now_s))
         if self.now_s > t_s + self.tick_s:
             late_s = self.now_s - aim_s
-            raise Inconclusive(f"overslept by {late_s:.3f} s the instant t={t_s:.3f}; this machine is too busy")
+            raise Overslept(f"overslept by {late_s:.3f} s the instant t={t_s:.3f}; this machine is too busy")
 
     # -- parts
 
@@ -110,7 +111,7 @@ class ProcessWorld(World):
     ) -> tuple[Child, dict[str, Any]]:
         """Start `lasttick serve ...` and wait for its ready line. Raises ChildFailed, StartRefused."""
         self._spawned += 1
-        child = Child(arguments, self.path / f"{name}-{self._spawned}.log", environ)
+        child = Child(arguments, self.path / f"{name}-{self._spawned}.log", environ, begin=nursery().begin)
         if arguments[0] == "hostagent":
             self._logs.append(child.log)
         try:
@@ -218,7 +219,7 @@ def _shared_rack() -> str:
     """The rack of this test process, started at the first world. Its log outlives every host agent."""
     if not _rack:
         folder = Path(tempfile.mkdtemp(prefix="lasttick-rack-"))
-        child = Child(["devices", "--port", "0"], folder / "rack.log")
+        child = Child(["devices", "--port", "0"], folder / "rack.log", begin=nursery().begin)
         _rack.append(child)
 
         def end() -> None:

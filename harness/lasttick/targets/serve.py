@@ -24,7 +24,8 @@ import uvicorn
 
 from lasttick.engine.clock import SystemClock, SystemEntropy
 
-STOP_S = 3
+STOP_S = 1
+"""What connections may take that are still open when the part behind them has ended."""
 HEADER_BYTES_MAX = 64 * 1024
 
 

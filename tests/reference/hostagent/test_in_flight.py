@@ -280,3 +280,17 @@ def test_closing_ends_calls_whose_clients_left() -> None:
         assert guarded.app._running == {}
 
     asyncio.run(body())
+
+
+def test_closing_tells_the_clients_that_wait() -> None:
+    async def body() -> None:
+        guarded = Guarded()
+        one = guarded.ask(call(1))
+        await soon()
+        await guarded.app.aclose()
+        answer = await one
+        assert answer.status == 503
+        assert answer.json["error"]["data"]["reason"] == "stopping"
+        assert guarded.app._running == {}
+
+    asyncio.run(body())

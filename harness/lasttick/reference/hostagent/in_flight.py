@@ -32,6 +32,10 @@ DUPLICATE_ID = (
     "a request with this id is in flight on this session; expected an id that no unanswered request has "
     "(MCP specification, Requests); use a new id for every request"
 )
+STOPPING = (
+    "the host agent stops before this call is answered; expected one that runs (contract hostagent, HA-01); look at "
+    "the device, which may still have done it, and call again when the host agent is back"
+)
 _NO_ID = object()
 _NOT_JSON = object()
 
@@ -129,10 +133,12 @@ class Client:
     def __init__(self, send: Any) -> None:
         self._send = send
         self.gone = False
+        self.begun = False
         self.answered = False
 
     async def __call__(self, message: Any) -> None:
         if not self.gone:
+            self.begun = True
             await self._send(message)
         self.answered = message["type"] == "http.response.body" and not message.get("more_body", False)
 
@@ -184,7 +190,7 @@ class InFlight:
             await self._one_call(scope, Replay(body, receive), Client(send), (session_id, str(found)))
 
     async def aclose(self) -> None:
-        """The server stops: end the calls whose clients are gone."""
+        """The server stops: end the calls that are not answered, and tell the clients that are still there."""
         running = list(self._running)
         for task in running:
             task.cancel()
@@ -213,6 +219,10 @@ class InFlight:
         try:
             await asyncio.shield(task)
         except asyncio.CancelledError:
+            if task.cancelled() and not _is_cancelled():
+                if not client.begun:
+                    await refuse(client, 503, "stopping", STOPPING)
+                return
             client.gone = True
             raise
 
@@ -226,6 +236,12 @@ class InFlight:
             f"the request's body is too large; expected at most {self._max_body_bytes} bytes (contract hostagent, "
             "Bad input); send a smaller one"
         )
+
+
+def _is_cancelled() -> bool:
+    """Whether it is the current task that was cancelled, not one that it waited for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 async def refuse(send: Any, status: int, reason: str, message: str) -> None:

@@ -1,0 +1,202 @@
+"""How do real child processes start in milliseconds? One process imports everything once, and forks each part.
+
+A part that is started by its command spends two CPU seconds on imports before it listens. The nursery is started by the
+first process world of a test process, loads what `lasttick serve` needs, and forks a child for each part: a process of
+its own, with its own pid, signals, sockets and memory, that runs the very command line. When the test process goes, the
+nursery sees the end of its input and takes its children with it.
+
+    request, a line of JSON on standard input:   {"arguments": [...], "log": path, "environ": {...}}
+    answers, lines of JSON on standard output:   {"pid": n} for each request, and {"ended": n, "code": c} at each end
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+NEEDED = (
+    "lasttick.cli",
+    "lasttick.cli.serve",
+    "lasttick.mutants.hostagent",
+    "lasttick.reference.hostagent.agent",
+    "lasttick.targets.serve",
+    "lasttick_fakes.cloud",
+    "lasttick_fakes.devices",
+)
+
+
+class Nursery:
+    """The test process' end: `begin` starts a part and returns it as something like a `subprocess.Popen`."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "lasttick.targets.nursery"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self.codes: dict[int, int] = {}
+        self._text = b""
+
+    def begin(self, arguments: Sequence[str], log: Path, environ: Mapping[str, str]) -> Forked:
+        """Fork a part that runs `lasttick ARGUMENTS`, its standard error in `log`."""
+        request = {"arguments": list(arguments), "log": str(log), "environ": dict(environ)}
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(request).encode() + b"\n")
+        self._process.stdin.flush()
+        while True:
+            for answer in self._answers(None):
+                if "pid" in answer:
+                    return Forked(self, answer["pid"])
+
+    def listen(self, wait_s: float) -> None:
+        """Take what the nursery says about ended children, waiting for it at most so long."""
+        for answer in self._answers(wait_s):
+            assert "ended" in answer, f"the nursery says {answer} without being asked"
+
+    def _answers(self, wait_s: float | None) -> list[dict[str, Any]]:
+        assert self._process.stdout is not None
+        if not select.select([self._process.stdout], [], [], wait_s)[0]:
+            return []
+        data = os.read(self._process.stdout.fileno(), 65_536)
+        if not data:
+            raise RuntimeError(
+                f"the nursery of part processes ended (exit code {self._process.poll()}); expected it to live as long "
+                "as this test process; see its traceback above"
+            )
+        *lines, self._text = (self._text + data).split(b"\n")
+        answers = [json.loads(line) for line in lines]
+        self.codes.update({answer["ended"]: answer["code"] for answer in answers if "ended" in answer})
+        return answers
+
+
+class Forked:
+    """One child of the nursery, with as much of `subprocess.Popen` as a part needs."""
+
+    def __init__(self, nursery: Nursery, pid: int) -> None:
+        self.pid = pid
+        self._nursery = nursery
+
+    @property
+    def returncode(self) -> int | None:
+        return self._nursery.codes.get(self.pid)
+
+    def poll(self) -> int | None:
+        self._nursery.listen(0)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Raises subprocess.TimeoutExpired."""
+        left_s = timeout
+        while self.returncode is None:
+            step_s = 0.05 if left_s is None else min(0.05, left_s)
+            self._nursery.listen(step_s)
+            if left_s is not None:
+                left_s -= step_s
+                if left_s <= 0 and self.returncode is None:
+                    raise subprocess.TimeoutExpired(f"pid {self.pid}", timeout or 0)
+        assert self.returncode is not None
+        return self.returncode
+
+    def terminate(self) -> None:
+        self._signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self._signal(signal.SIGKILL)
+
+    def _signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+
+_NURSERIES: list[Nursery] = []
+
+
+def nursery() -> Nursery:
+    """This test process' nursery, started when first asked for."""
+    if not _NURSERIES:
+        _NURSERIES.append(Nursery())
+    return _NURSERIES[0]
+
+
+# -- the nursery's own end -------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    for name in NEEDED:
+        importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
+    # An ended child interrupts the wait for requests through this pipe.
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    children: dict[int, None] = {}
+    text = b""
+    while True:
+        ready, _, _ = select.select([0, woken], [], [])
+        if woken in ready:
+            os.read(woken, 1_024)
+            _reap(children)
+        if 0 in ready:
+            data = os.read(0, 65_536)
+            if not data:
+                for pid in children:
+                    os.kill(pid, signal.SIGKILL)
+                return
+            *lines, text = (text + data).split(b"\n")
+            for line in lines:
+                _fork(json.loads(line), children)
+
+
+def _fork(request: dict[str, Any], children: dict[int, None]) -> None:
+    pid = os.fork()
+    if pid == 0:
+        _become(request)
+    children[pid] = None
+    _say({"pid": pid})
+
+
+def _become(request: dict[str, Any]) -> None:
+    """The child: its own signals and files, then the command line, then the end."""
+    code = 70
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        log = os.open(request["log"], os.O_WRONLY | os.O_APPEND)
+        for source, target in ((nowhere, 0), (nowhere, 1), (log, 2)):
+            os.dup2(source, target)
+        os.environ.update(request["environ"])
+        from lasttick.cli import execute
+
+        code = execute(request["arguments"])
+        sys.stderr.flush()
+    finally:
+        os._exit(code)
+
+
+def _reap(children: dict[int, None]) -> None:
+    while children:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid == 0:
+            return
+        children.pop(pid, None)
+        _say({"ended": pid, "code": os.waitstatus_to_exitcode(status)})
+
+
+def _say(answer: dict[str, Any]) -> None:
+    os.write(1, json.dumps(answer).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main()
