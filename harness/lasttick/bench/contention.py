@@ -149,14 +149,17 @@ def contend(
     everybody = [
         Session(Holder("mcp", f"session-{number}"), stream.choices(rack, k=CHOICES)) for number in range(sessions)
     ]
-    start_ns = real_ns()
-    for session in everybody:
-        session.until_ns = start_ns + round(slice_s * 1e9)
     lives = [session.live(take, give) for session in everybody]
+
+    def begin() -> None:
+        until_ns = real_ns() + round(slice_s * 1e9)
+        for session in everybody:
+            session.until_ns = until_ns
+
     if drive == "tasks":
-        asyncio.run(_together(lives))
+        asyncio.run(_together(lives, begin))
     else:
-        _in_threads(lives)
+        _in_threads(lives, begin)
     return summed_up(everybody, rack, slice_s)
 
 
@@ -171,17 +174,18 @@ def summed_up(everybody: Sequence[Session], rack: Sequence[Device], slice_s: flo
         held_p50_us=percentile(waits, 50),
         held_p99_us=percentile(waits, 99),
         jain=jain(grants),
-        starvation_ms=max(waits) / 1e3,
+        starvation_ms=max(waits, default=0.0) / 1e3,
         starved=grants.count(0),
         doubles=sum(device.doubles for device in rack),
     )
 
 
-async def _together(lives: Sequence[Coroutine[Any, Any, None]]) -> None:
+async def _together(lives: Sequence[Coroutine[Any, Any, None]], begin: Callable[[], None]) -> None:
+    begin()  # here, not before: making a loop takes a part of a short slice
     await asyncio.gather(*lives)
 
 
-def _in_threads(lives: Sequence[Coroutine[Any, Any, None]]) -> None:
+def _in_threads(lives: Sequence[Coroutine[Any, Any, None]], begin: Callable[[], None]) -> None:
     """Each life in a thread of its own: where a task would let the others run, the thread does."""
     failures: list[BaseException] = []
 
@@ -196,6 +200,7 @@ def _in_threads(lives: Sequence[Coroutine[Any, Any, None]]) -> None:
             failures.append(failure)
 
     threads = [Thread(target=drive, args=(life,)) for life in lives]
+    begin()
     for thread in threads:
         thread.start()
     for thread in threads:

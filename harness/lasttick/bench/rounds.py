@@ -50,12 +50,16 @@ def interleaved(
     """One result of every subject a round, until `settled` or `rounds_max`."""
     results: dict[str, list[T]] = {name: [] for name in subjects}
     names = list(subjects)
-    for number in range(effort.rounds_max):
-        for name in names if number % 2 == 0 else reversed(names):
-            gc.collect()
-            results[name].append(subjects[name]())
-        if number + 1 >= effort.rounds_min and settled(results):
-            break
+    gc.freeze()  # what is there already is not looked through again before every slice
+    try:
+        for number in range(effort.rounds_max):
+            for name in names if number % 2 == 0 else reversed(names):
+                gc.collect()
+                results[name].append(subjects[name]())
+            if number + 1 >= effort.rounds_min and settled(results):
+                break
+    finally:
+        gc.unfreeze()
     return results
 
 
