@@ -22,7 +22,9 @@ app = typer.Typer(help="Who may call a tool, who holds the device, what the last
 serve = typer.Typer(help="Any part as a server, until SIGTERM or Ctrl-C.", **PLAIN)  # type: ignore[arg-type]
 mutants = typer.Typer(help="Wrong versions on purpose: the suite, tested.", **PLAIN)  # type: ignore[arg-type]
 app.add_typer(serve, name="serve")
+bench = typer.Typer(help="How fast and how fair, as ratios to bare floors.", **PLAIN)  # type: ignore[arg-type]
 app.add_typer(mutants, name="mutants")
+app.add_typer(bench, name="bench")
 
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable, on standard output.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="0: a free one, told in the ready line.")]
@@ -30,6 +32,7 @@ Devices = Annotated[str, typer.Option(metavar="LIST|URL", help="As phone-1=andro
 Mutant = Annotated[str | None, typer.Option(metavar="ID", help="Serve a wrong version on purpose.")]
 IdentityDir = Annotated[Path | None, typer.Option(metavar="DIR", help="Where identity, token and password are kept.")]
 Run = Annotated[str, typer.Argument(help="latest, a name below reports/runs, or a folder.")]
+Quick = Annotated[bool, typer.Option("--quick", help="A few rounds: to see that it runs, not to measure.")]
 LOOPBACK = "127.0.0.1"
 
 
@@ -264,3 +267,33 @@ def mutants_run(
     from lasttick.cli.mutants import run_mutants
 
     return run_mutants(pattern, seed=seed, workers=workers, as_json=json)
+
+
+@bench.command("leases")
+def bench_leases(
+    sessions: Annotated[str, typer.Option(metavar="LIST", help="How many want devices.")] = "1,8,64",
+    devices: Annotated[str, typer.Option(metavar="LIST", help="How many there are.")] = "1,16,1000",
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="A page with plots, all in one file.")] = None,
+    quick: Quick = False,
+    json: Json = False,
+) -> int:
+    """Lease stores under contention: grants, waits, fairness, double occupancy."""
+    from lasttick.cli.bench import leases
+
+    return leases(sessions=sessions, devices=devices, quick=quick, as_json=json, html=html)
+
+
+@bench.command("engine")
+def bench_engine(quick: Quick = False, json: Json = False) -> int:
+    """The virtual loop against a bare clock-jumping one."""
+    from lasttick.cli.bench import engine
+
+    return engine(quick=quick, as_json=json)
+
+
+@bench.command("calls")
+def bench_calls(quick: Quick = False, json: Json = False) -> int:
+    """What a lease and a trace add to a tool call."""
+    from lasttick.cli.bench import calls
+
+    return calls(quick=quick, as_json=json)
