@@ -12,6 +12,7 @@ import pytest
 
 from lasttick.targets import children
 from lasttick.targets.children import Child, ChildFailed
+from lasttick.targets.nursery import nursery
 
 READY = 'print(\'{"name": "x", "url": "http://127.0.0.1:1", "pid": 7}\', file=sys.stderr, flush=True); '
 IDLE = "time.sleep(60)"
@@ -147,3 +148,11 @@ def test_only_the_end_of_a_long_complaint_is_told(start: Start) -> None:
         ready(child)
     assert "line 99" in str(failed.value)
     assert "line 84" not in str(failed.value)
+
+
+def test_a_part_of_the_nursery_that_breaks_tells_why(tmp_path: Path) -> None:
+    log = tmp_path / "part.log"
+    log.touch()
+    part = nursery().begin(["serve", 5], log, {})  # type: ignore[list-item]
+    assert part.wait(30) == 70
+    assert "Traceback" in log.read_text()

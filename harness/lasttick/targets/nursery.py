@@ -19,6 +19,7 @@ import select
 import signal
 import subprocess
 import sys
+import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -180,8 +181,10 @@ def _become(request: dict[str, Any]) -> None:
         from lasttick.cli import execute
 
         code = execute(request["arguments"])
-        sys.stderr.flush()
+    except BaseException:
+        traceback.print_exc()
     finally:
+        sys.stderr.flush()
         os._exit(code)
 
 
