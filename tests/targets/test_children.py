@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -156,3 +157,13 @@ def test_a_part_of_the_nursery_that_breaks_tells_why(tmp_path: Path) -> None:
     part = nursery().begin(["serve", 5], log, {})  # type: ignore[list-item]
     assert part.wait(30) == 70
     assert "Traceback" in log.read_text()
+
+
+def test_ctrl_c_at_the_terminal_does_not_reach_parts(tmp_path: Path) -> None:
+    """The terminal signals the whole process group of the test process."""
+    log = tmp_path / "part.log"
+    log.touch()
+    part = nursery().begin(["serve", "devices", "--port", "0"], log, {})
+    assert os.getpgid(part.pid) != os.getpgid(0)
+    part.kill()
+    part.wait(30)

@@ -200,7 +200,8 @@ def _listen(host: str, port: int) -> socket.socket:
     except (OSError, UnicodeError) as error:
         raise ServeError(
             f"cannot listen on {host}:{port}: {getattr(error, 'strerror', None) or error}; expected a "
-            "free port of this machine (contract world, host agent's surface); choose another --port, or 0 for a free one"
+            "free port of this machine (contract world, host agent's surface); choose another --port, or 0 for a free "
+            "one"
         ) from error
     return listener
 
