@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import time
@@ -11,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from lasttick.targets import children
+from lasttick.engine.trace import Trace
+from lasttick.targets import children, process
 from lasttick.targets.children import Child, ChildFailed
 from lasttick.targets.nursery import nursery
 
@@ -157,6 +159,26 @@ def test_a_part_of_the_nursery_that_breaks_tells_why(tmp_path: Path) -> None:
     part = nursery().begin(["serve", 5], log, {})  # type: ignore[list-item]
     assert part.wait(30) == 70
     assert "Traceback" in log.read_text()
+
+
+def test_a_start_that_is_interrupted_leaves_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Child] = []
+
+    def begin(*arguments: Any, **options: Any) -> Child:
+        made.append(Child(*arguments, **options))
+        return made[-1]
+
+    async def body() -> None:
+        world = process.ProcessWorld(seed=1, trace=Trace(), path=tmp_path)
+        monkeypatch.setattr(process, "Child", begin)
+        task = asyncio.create_task(world.spawn(["cloud", "--port", "0"], "cloud"))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(body())
+    assert [child.running for child in made] == [False]
 
 
 def test_ctrl_c_at_the_terminal_does_not_reach_parts(tmp_path: Path) -> None:
