@@ -19,6 +19,7 @@ import select
 import signal
 import subprocess
 import sys
+import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,11 @@ class Nursery:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "lasttick.targets.nursery"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, "-m", "lasttick.targets.nursery"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # Ctrl-C at a terminal is for this test process alone, which then ends the parts in its own order.
+            start_new_session=True,
         )
         self.codes: dict[int, int] = {}
         self._text = b""
@@ -180,8 +185,10 @@ def _become(request: dict[str, Any]) -> None:
         from lasttick.cli import execute
 
         code = execute(request["arguments"])
-        sys.stderr.flush()
+    except BaseException:
+        traceback.print_exc()
     finally:
+        sys.stderr.flush()
         os._exit(code)
 
 
