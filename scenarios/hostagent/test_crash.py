@@ -3,7 +3,7 @@
 from lasttick import World, scenario
 
 
-@scenario("HA-05", "HA-15")
+@scenario("HA-05", "HA-15", sees=("hand-over",))
 async def test_a_new_host_waits_for_what_its_predecessor_began(world: World) -> None:
     """The host is killed while a tap still moves. Its successor lets nobody near the phone until the phone is done."""
     host = await world.hostagent(devices=["phone-1", "phone-2"])

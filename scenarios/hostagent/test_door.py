@@ -233,12 +233,14 @@ async def test_the_first_success_is_told_once_per_process(world: World) -> None:
     restart and once after it."""
     log = world.listen()
     host = await world.hostagent()
+    token = host.token
     told: list[Counter[tuple[str, str]]] = []
     for _ in range(2):
         for _ in range(2):
             async with host.http() as http:
                 before = len(log.lines)
-                assert_let_in(await knock(http, host, bearer(f"Bearer {TOKEN}")), "the right token")
+                answer = await knock(http, host, bearer(f"Bearer {token}"))
+                assert_let_in(answer, "the token from before the restart")
                 await world.settle()
                 told.append(counted(log.lines[before:]))
         await host.restart()

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lasttick import World, scenario
+from scenarios.hostagent.test_tools import NAMES
 
 LEASED: dict[str, dict[str, Any]] = {
     "take_screenshot": {},
@@ -72,7 +73,7 @@ async def test_bad_calls_are_refused_alike_in_both_eras(world: World, era: str) 
 @scenario("HA-10", "HA-22")
 async def test_answers_as_event_streams_say_the_same(world: World) -> None:
     """Two hosts with a phone each, one answering in JSON, one in event streams, get the same calls.
-    Results, error codes, messages and data are the same to the letter."""
+    Results, error codes, messages and data are the same to the letter, and those that each call must have."""
     answers = []
     for sse in (False, True):
         name = "phone-1" if not sse else "phone-2"
@@ -81,6 +82,7 @@ async def test_answers_as_event_streams_say_the_same(world: World) -> None:
         reply = await alice.raw.list_tools()
         kind = reply.headers["content-type"].split(";")[0]
         assert kind == ("text/event-stream" if sse else "application/json")
+        assert sorted(tool["name"] for tool in reply.result["tools"]) == NAMES
         said = [
             (await alice.call("launch_app", device_id=name, app="notes")).result,
             (await alice.call("find_text", device_id=name, text="Title")).result,
@@ -90,6 +92,7 @@ async def test_answers_as_event_streams_say_the_same(world: World) -> None:
             (await bob.call("device_status", device_id=name)).result,
             (await bob.call("describe_screen", device_id=name)).error,
         ]
+        assert [getattr(one, "code", "result") for one in said] == ["result"] * 3 + [-32602, -32602, "result", -32000]
         text = str(said).replace(name, "PHONE").replace(str(alice.raw.session_id)[:8], "ALICE")
         answers.append((text, reply.result))
     assert answers[0] == answers[1]

@@ -23,6 +23,13 @@ def expect(answer: Any, code: int, message: str, **data: Any) -> None:
     assert answer.http_status == 200
 
 
+def expect_held(answer: Any, device_id: str, owner: Any, held: str = "held by another MCP session") -> None:
+    """Busy, with the first 8 characters of the owner's session and no more."""
+    session = str(owner.raw.session_id)[:8]
+    message, busy_owner = f"device {device_id} is busy ({held})", f"mcp_session:{session}"
+    expect(answer, -32000, message, reason="device_busy", device_id=device_id, busy_owner=busy_owner)
+
+
 async def row_1(world: World) -> None:
     """Missing or wrong bearer: 401, says so in header and body; failures are not logged, the first success once."""
     host = await world.hostagent()
@@ -73,16 +80,8 @@ async def row_3(world: World) -> None:
     assert (await alice.tap("phone-1")).ok
     with listening(world) as log:
         answer = await bob.tap("phone-1")
-    session = str(alice.raw.session_id)
-    expect(
-        answer,
-        -32000,
-        "device phone-1 is busy (held by another MCP session)",
-        reason="device_busy",
-        device_id="phone-1",
-        busy_owner=f"mcp_session:{session[:8]}",
-    )
-    assert session not in str(answer)
+    expect_held(answer, "phone-1", alice)
+    assert str(alice.raw.session_id) not in str(answer)
     assert log.levels("device phone-1 is busy") == ["DEBUG"] * log.heard
 
 
@@ -152,7 +151,7 @@ async def row_9(world: World) -> None:
         await world.advance(world.tick_s)
     call.drop()
     await alice.vanish()
-    assert (await bob.tap("phone-1")).reason == "device_busy"
+    expect_held(await bob.tap("phone-1"), "phone-1", alice)
     await world.advance(host.ttl_s / 2)
     assert not phone.running
     await world.until(phone.last_end_s + host.ttl_s - world.tick_s)
@@ -170,7 +169,7 @@ async def row_10(world: World) -> None:
     await world.until(world.device("phone-2").last_end_s + host.ttl_s)
     assert (await alice.tap("phone-1")).ok, "an expired lease that nobody took is taken again without a word"
     assert (await bob.tap("phone-2")).ok
-    assert (await alice.tap("phone-2")).reason == "device_busy"
+    expect_held(await alice.tap("phone-2"), "phone-2", bob)
 
 
 async def row_11(world: World) -> None:
@@ -197,9 +196,7 @@ async def row_12(world: World) -> None:
     first = alice.begin_tap("phone-1")
     second = alice.begin_tap("phone-1")
     answer = await second
-    session = str(alice.raw.session_id)[:8]
-    assert answer.reason == "device_busy"
-    assert answer.error.data["busy_owner"] == f"mcp_session:{session}"
+    expect_held(answer, "phone-1", alice, "held by an earlier call of this MCP session")
     await phone.heal()
     await first
 

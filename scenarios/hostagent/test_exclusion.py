@@ -202,7 +202,7 @@ async def test_at_the_last_tick_exactly_one_wins(world: World, order: tuple[str,
     assert phone.calls == 3, f"expected one more tap, by {order[0]}: {phone.callers}"
 
 
-@scenario("HA-05")
+@scenario("HA-05", sees=("hand-over",))
 async def test_agents_and_the_cloud_meet_on_a_free_phone(world: World) -> None:
     """Two agents and a cloud assignment go for one free phone at once, nobody knowing of the others.
 
@@ -226,7 +226,7 @@ async def test_agents_and_the_cloud_meet_on_a_free_phone(world: World) -> None:
     expect_served(await bob.tap("phone-1"), "bob, a TTL after the winner's call")
 
 
-@scenario("HA-05")
+@scenario("HA-05", sees=("refusal-during-call", "hand-over"))
 async def test_two_assignments_hold_two_phones(world: World) -> None:
     """The cloud runs two assignments at once, the later one on the second phone.
 
@@ -252,7 +252,7 @@ async def test_two_assignments_hold_two_phones(world: World) -> None:
         expect_served(await alice.tap(phone.device_id), f"alice on {phone.device_id} after its assignment")
 
 
-@scenario("HA-05")
+@scenario("HA-05", sees=("refusal-during-call", "hand-over"))
 @pytest.mark.parametrize("how", ["succeeds", "fails"])
 async def test_a_cloud_hold_goes_with_its_assignment(world: World, how: str) -> None:
     """A cloud assignment on a phone ends well, or breaks off because the phone lost its cable.
@@ -276,7 +276,7 @@ async def test_a_cloud_hold_goes_with_its_assignment(world: World, how: str) -> 
     expect_served(await alice.tap("phone-1"), "alice right after the assignment")
 
 
-@scenario("HA-05")
+@scenario("HA-05", sees=("hand-over",))
 async def test_a_host_that_crashed_starts_without_leases_and_without_sharing(world: World) -> None:
     """The host agent is killed while Alice's tap runs, and started again.
 

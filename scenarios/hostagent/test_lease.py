@@ -132,6 +132,27 @@ async def test_an_expired_holder_who_comes_back(world: World, taken: bool) -> No
     expect_busy(await bob.tap("phone-1"), "bob when alice has the phone again")
 
 
+@scenario("HA-06")
+async def test_every_place_that_shows_a_lease_is_right_to_the_tick(world: World) -> None:
+    """Alice's lease is looked at one tick before its TTL is over, and at it, without anybody asking for the phone.
+
+    device_status, list_devices and the console show it held, then free: none needs a sweep, or a call, to notice.
+    """
+    host = await world.hostagent(devices=["phone-1"])
+    alice, bob = await host.client("alice"), await host.client("bob")
+    expect_served(await alice.tap("phone-1"), "alice on a free phone")
+    free_s = world.device("phone-1").last_end_s + host.ttl_s
+    assert await host.busy() == ["phone-1"], "alice holds the phone"
+    ticks = 1 if world.mode == "virtual" else 2  # there three questions take time, each on the safe side of the tick
+    for at_s, status, busy in ((free_s - ticks * world.tick_s, "busy", ["phone-1"]), (free_s, "idle", [])):
+        await world.until(at_s)
+        assert await host.busy() == busy, f"/api/status at t={at_s:.3f}, free at {free_s:.3f}"
+        shown = (await bob.call("device_status", device_id="phone-1")).value["status"]
+        assert shown == status, f"device_status at t={at_s:.3f} shows {shown}, free at {free_s:.3f}"
+        (row,) = (await bob.call("list_devices")).value["devices"]
+        assert row["status"] == status, f"list_devices at t={at_s:.3f} shows {row}, free at {free_s:.3f}"
+
+
 NO_RENEWAL = [
     "ping",
     "get-stream",

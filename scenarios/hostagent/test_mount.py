@@ -79,7 +79,9 @@ async def test_other_paths_are_the_consoles(world: World) -> None:
                 said = f"GET {path} with {list(headers)}: {answer.status_code} {answer.headers.get('location', '')}"
                 assert answer.status_code == 404, f"expected the console's 404, got {said}"
                 assert answer.text == nothing.text, f"GET {path} is not answered by the console: {answer.text[:100]}"
-        assert (await http.get("/api/status")).status_code == 401, "the console's status wants its login"
+        for headers in ({}, token):
+            answer = await http.get("/api/status", headers=headers)
+            assert answer.status_code == 401, f"the console's status wants its login, also with {list(headers)}"
 
 
 @scenario("HA-01", rung="memory")
@@ -165,5 +167,7 @@ async def stops_in_time(world: World, *, sse: bool) -> None:
     assert took_s <= STOP_S, f"the stop took {took_s:.2f} s; expected at most {STOP_S:g} s with streams and a call open"
     answers = await asyncio.gather(call, return_exceptions=True)
     assert not getattr(answers[0], "ok", False), "the call whose driver still ran got no result"
+    assert world.now_s - begin_s <= STOP_S, f"its caller waited {world.now_s - begin_s:.2f} s for an answer"
+    assert phone.running == 1, "the driver call does not end with the host agent: it ended before its time"
     for stream in streams:
         await stream.close()

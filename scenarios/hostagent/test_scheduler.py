@@ -56,6 +56,27 @@ async def test_a_leased_device_is_skipped_within_one_heartbeat(world: World) -> 
         assert str(alice.raw.session_id)[:8].encode() not in body, "who holds a device is not the cloud's business"
 
 
+@scenario("HA-08")
+async def test_each_heartbeat_says_what_is_held(world: World) -> None:
+    """An agent takes one of two phones and later ends its session. The cloud reads the bytes of each heartbeat.
+    From within one heartbeat on they name that phone and no other, then none; never who holds it."""
+    cloud = await world.cloud()
+    host = await world.hostagent(devices=["phone-1", "phone-2"])
+    alice = await host.client("alice")
+    await heard(world, cloud)
+    assert json.loads((await heartbeat_bytes(world, cloud))[-1])["mcp_busy_device_ids"] == []
+    assert (await alice.tap("phone-2")).ok
+    await world.advance(host.heartbeat_s + world.tick_s)
+    held = (await heartbeat_bytes(world, cloud))[-1]
+    assert json.loads(held)["mcp_busy_device_ids"] == ["phone-2"], f"one heartbeat after the call: {held!r}"
+    assert str(alice.raw.session_id)[:8].encode() not in held
+    await alice.end()
+    await world.advance(host.heartbeat_s + world.tick_s)
+    bodies = [json.loads(body) for body in await heartbeat_bytes(world, cloud)]
+    assert bodies[-1]["mcp_busy_device_ids"] == [], f"one heartbeat after the session's end: {bodies[-1]}"
+    assert [body["seq"] for body in bodies] == sorted({body["seq"] for body in bodies}), "numbered in order, each once"
+
+
 TROUBLE = st.tuples(
     st.sampled_from(["ignore", "refuse", "delay", "late", "duplicate"]),
     st.integers(1, 3),

@@ -141,7 +141,7 @@ async def test_the_idle_limit_of_sessions_frees_their_phones(world: World) -> No
     assert world.device("phone-1").callers == ["alice", "bob"], "a lost session's call reached the phone"
 
 
-@scenario("HA-07", "HA-05")
+@scenario("HA-07", "HA-05", sees=("refusal-during-call", "hand-over"))
 async def test_an_idle_limit_during_a_cancelled_call_waits_for_the_driver(world: World) -> None:
     """Alice cancels a call of one TTL; her session is closed for idleness while the tap still runs.
 

@@ -26,7 +26,8 @@ async def test_a_hung_call_ends_in_driver_stuck_and_quarantine(world: World) -> 
         assert call.done, "the caller of a hung driver call must be told at max_call_s"
         stuck = await call
     assert (stuck.error.code, stuck.reason) == (-32000, "driver_stuck")
-    assert stuck.error.data["device_id"] == "phone-1"
+    assert stuck.error.data == {"reason": "driver_stuck", "device_id": "phone-1"}
+    assert f"within {host.max_call_s:g} s" in stuck.error.message, "it says how long a call may take"
     assert log.levels("quarantined") == ["WARNING"] * log.heard
 
     asked_s = world.now_s

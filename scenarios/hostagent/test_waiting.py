@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from lasttick import World, scenario
 from scenarios.hostagent.handover import expect_busy, expect_served
+from scenarios.hostagent.steps import heard
 
 
 class Waits:
@@ -236,14 +237,15 @@ async def test_a_busy_tool_call_answers_at_once(world: World) -> None:
     for tool in ("take_screenshot", "get_ui_tree"):
         expect_busy(await bob.call(tool, device_id="phone-1"), f"bob's {tool}")
     took_s = world.now_s - asked_s
-    assert took_s < world.tick_s, f"three busy answers took {took_s:.3f} s: they must wait for nothing"
+    no_time_s = 0.0 if world.mode == "virtual" else world.tick_s
+    assert took_s <= no_time_s, f"three busy answers took {took_s:.3f} s: they must wait for nothing"
     expect_served(await call, "alice's tap")
     await phone.heal()
     await world.until(phone.last_end_s + host.ttl_s - world.tick_s)
     asked_s = world.now_s
     expect_busy(await bob.tap("phone-1"), "bob, one tick before the phone is free")
     took_s = world.now_s - asked_s
-    assert took_s < world.tick_s, f"a busy answer took {took_s:.3f} s: it must not wait for the expiry"
+    assert took_s <= no_time_s, f"a busy answer took {took_s:.3f} s: it must not wait for the expiry"
 
 
 @scenario("HA-14")
@@ -256,11 +258,14 @@ async def test_an_assignment_for_a_held_phone_fails_at_once(world: World) -> Non
     host = await world.hostagent(devices=["phone-1"], heartbeat_s=20 * world.ttl_s)
     alice = await host.client("alice")
     phone = world.device("phone-1")
+    await heard(world, cloud)
     expect_served(await alice.tap("phone-1"), "alice on a free phone")
     asked_s = world.now_s
     step = {"tool": "tap", "arguments": {"x": 90, "y": 40}}
     ended = await cloud.finished(await cloud.submit(workflow=[step], device_id="phone-1"))
     took_s = world.now_s - asked_s
     assert ended["state"] == "failed", f"the assignment got a held phone: {ended}"
-    assert took_s < 4 * world.tick_s, f"the assignment failed only after {took_s:.3f} s: the executor must not wait"
+    assert took_s <= (0.0 if world.mode == "virtual" else 4 * world.tick_s), (
+        f"the assignment failed only after {took_s:.3f} s: the executor must not wait"
+    )
     assert phone.callers == ["alice"], f"the assignment touched the phone: {phone.callers}"

@@ -3,7 +3,7 @@
 from lasttick import World, scenario
 
 
-@scenario("HA-05", "HA-06")
+@scenario("HA-05", "HA-06", sees=("refusal-during-call",))
 async def test_a_call_outlives_its_lease(world: World) -> None:
     """Alice's tap takes one and a half times the TTL. Bob, who asks as the TTL runs out, must not get the phone."""
     host = await world.hostagent(devices=["phone-1"])

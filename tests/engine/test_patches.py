@@ -6,6 +6,7 @@ import random
 import secrets
 import sys
 import uuid
+from datetime import UTC, timedelta
 
 import anyio
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lasttick.engine.chance import Chance
-from lasttick.engine.clock import VirtualClock
+from lasttick.engine.clock import EPOCH, VirtualClock
 from lasttick.engine.loop import run_virtual
 from lasttick.engine.patches import InsertionSet, deterministic, replaced
 
@@ -86,6 +87,35 @@ def test_cancel_order_follows_creation_not_addresses():
         return order
 
     assert in_world(body) == list(range(30))
+
+
+def test_child_scopes_are_cancelled_in_the_order_of_their_creation():
+    async def body(loop):
+        order = []
+
+        async def child(number):
+            with anyio.CancelScope():
+                try:
+                    await anyio.sleep(100)
+                finally:
+                    order.append(number)
+
+        async with anyio.create_task_group() as group:
+            for number in range(30):
+                group.start_soon(child, number)
+            await anyio.sleep(1)
+            group.cancel_scope.cancel()
+        return order
+
+    assert in_world(body) == list(range(30))
+
+
+def test_the_date_in_sse_pings_is_the_worlds():
+    async def body(loop):
+        await asyncio.sleep(90)
+        return sse.datetime.now(UTC)
+
+    assert in_world(body) == EPOCH + timedelta(seconds=90)
 
 
 def test_tasks_hash_by_number_so_that_sets_of_tasks_iterate_alike():

@@ -1,5 +1,6 @@
 """Each mutant is killed by the scenario it names, and for a reason that is a verdict, not a crash of the harness."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,21 @@ def test_the_reference_is_green_in_all_of_them(rows: dict[str, Row]) -> None:
 def test_every_mutant_turns_its_scenario_red(rows: dict[str, Row]) -> None:
     survivors = [mutant.id for mutant in MUTANTS if "fail" not in rows[mutant.id].verdicts.values()]
     assert survivors == []
+
+
+def test_look_then_act_is_red_in_whatever_order_cloud_and_sessions_come() -> None:
+    mutant_id, select = "hostagent/unsynchronised-arbitration", "hostagent/exclusion/at-the-last-tick-exactly-one-wins"
+    _, row = run_matrix(
+        [mutant_id],
+        scenarios=ROOT / "scenarios",
+        seed=1,
+        workers=1,
+        examples_max=10,
+        on_row=lambda row: None,
+        only={mutant_id: select},
+    )
+    orders = itertools.permutations(["alice", "bob", "cloud"])
+    assert row.verdicts == {f"{select}[{'-'.join(order)}]": "fail" for order in orders}
 
 
 def test_every_requirement_in_scope_has_a_mutant() -> None:

@@ -15,6 +15,7 @@ import gc
 import importlib
 import json
 import os
+import runpy
 import select
 import signal
 import subprocess
@@ -40,11 +41,7 @@ class Nursery:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "lasttick.targets.nursery"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            # Ctrl-C at a terminal is for this test process alone, which then ends the parts in its own order.
-            start_new_session=True,
+            [sys.executable, "-m", "lasttick.targets.nursery"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self.codes: dict[int, int] = {}
         self._text = b""
@@ -182,9 +179,10 @@ def _become(request: dict[str, Any]) -> None:
         for source, target in ((nowhere, 0), (nowhere, 1), (log, 2)):
             os.dup2(source, target)
         os.environ.update(request["environ"])
-        from lasttick.cli import execute
-
-        code = execute(request["arguments"])
+        sys.argv = ["lasttick", *request["arguments"]]
+        runpy.run_module("lasttick", run_name="__main__")
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else code
     except BaseException:
         traceback.print_exc()
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from typing import Any
 
 import jsonschema
@@ -104,8 +105,11 @@ def test_an_unknown_tool_is_named() -> None:
 def test_there_is_no_default_manager(wrong: Any) -> None:
     with pytest.raises(TypeError, match=r"expected .* D12.*; call tool_handlers\(manager="):
         tools.tool_handlers(manager=wrong)
-    assert not [name for name, value in vars(tools).items() if isinstance(value, DeviceManager)]
-    assert not [name for name, value in vars(devices).items() if isinstance(value, DeviceManager)]
+    loaded = {name: module for name, module in sys.modules.items() if name.startswith("lasttick")}
+    assert {tools.__name__, devices.__name__, "lasttick.reference.hostagent.agent"} <= loaded.keys()
+    for name, module in loaded.items():
+        kept = [label for label, value in vars(module).items() if isinstance(value, DeviceManager)]
+        assert kept == [], f"{name} has a device manager of its own: {kept}"
 
 
 def test_no_skill_tools_come_from_a_skill_catalog() -> None:

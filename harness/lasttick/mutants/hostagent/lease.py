@@ -146,6 +146,18 @@ def begin_when_free(right: Callable[..., Any]) -> Callable[..., Any]:
     return _begin
 
 
+def take_when_free(right: Callable[..., Any]) -> Callable[..., Any]:
+    async def take(store: MemoryLeaseStore, device_id: str, holder: Holder) -> Decision:
+        for _ in range(8):
+            decision: Decision = await right(store, device_id, holder)
+            if isinstance(decision, Granted):
+                break
+            await asyncio.sleep(0.5)
+        return decision
+
+    return take
+
+
 def status_takes(right: Callable[..., Any]) -> Callable[..., Any]:
     async def run(self: LeasedCalls, holder: Holder | None, tool: str, arguments: Any) -> dict[str, Any]:
         if tool == "device_status" and holder is not None:
@@ -368,6 +380,14 @@ MUTANTS: list[Mutant] = [
         text="a tool call on a busy device waits for it instead of failing fast",
         killed_by=WAITING + "a-busy-tool-call-answers-at-once",
         patch=lambda seam: seam.wrap(LeasedCalls, "_begin", begin_when_free),
+    ),
+    Mutant(
+        "hostagent/executor-waits",
+        breaks="HA-14",
+        ruling=16,
+        text="an assignment for a held device waits for it instead of failing fast (D11)",
+        killed_by=WAITING + "an-assignment-for-a-held-phone-fails-at-once",
+        patch=lambda seam: seam.wrap(assignments, "take", take_when_free),
     ),
     Mutant(
         "hostagent/wait-returns-unheld",
