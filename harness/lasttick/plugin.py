@@ -22,6 +22,7 @@ from lasttick.marks import MARK, ScenarioSpec, not_applicable, scenario_id
 
 if TYPE_CHECKING:
     from lasttick.evidence import RunFolder, ScenarioResult
+    from lasttick.explore.replay import Replay
     from lasttick.mutants import Mutant
     from lasttick.requirements import Catalogue
     from lasttick.targets.run import ScenarioRun
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 PROPERTY = "lasttick"
 OPTIONS: pytest.StashKey[Settings] = pytest.StashKey()
 REPORTER: pytest.StashKey[Reporter] = pytest.StashKey()
+# Set by `lasttick replay`: it plays scenarios from their recordings, and no run folder is written.
+REPLAY: pytest.StashKey[Replay] = pytest.StashKey()
 
 
 class Settings:
@@ -41,6 +44,8 @@ class Settings:
         self.out = Path(config.getoption("lasttick_out") or config.rootpath / "reports")
         self.examples_max = _examples_max(config.getini("lasttick_examples"))
         self.brief: bool = config.getoption("lasttick_brief")
+        self.first_only = False
+        """Brief runs may play only the first `@example` of a property scenario."""
         self.target: str | None = config.getoption("lasttick_target")
         if self.mode not in ("virtual", "process"):
             raise pytest.UsageError(
@@ -187,43 +192,79 @@ class ItemRun:
         self.id = scenario_id(item.nodeid)
         self.spec = _spec(item)
         self.settings = item.config.stash[OPTIONS]
+        self.replay = item.config.stash.get(REPLAY, None)
+        self.text = inspect.getdoc(item.obj) or ""
         self.run: ScenarioRun | None = None
+        self.error: BaseException | None = None
         self.property = False
 
     def play(self, function: Any, arguments: dict[str, Any]) -> None:
-        """Run all examples; raises what the first failing (and shrunk) example raised."""
+        """Run all examples; raises what the first failing (and shrunk) example raised. A brief run only keeps it."""
+        try:
+            self._play(function, arguments)
+        except Exception as error:
+            # What pytest makes of a raised error costs more than the scenario.
+            if not self.settings.brief:
+                raise
+            self.error = error
+
+    def _play(self, function: Any, arguments: dict[str, Any]) -> None:
         from lasttick.explore import bridge
-        from lasttick.targets.run import ScenarioRun
 
         self.property = bridge.is_property(function)
         inner = function.hypothesis.inner_test if self.property else function
-        self.run = ScenarioRun(
+        if self.replay is None:
+            self.run = self._new_run(inner, arguments)
+            self._play_all(self.run, function, arguments)
+        else:
+            self.replay.play(
+                self.id,
+                inner,
+                {name: value for name, value in arguments.items() if name != "world"},
+                is_property=self.property,
+                new_run=lambda: self._new_run(inner, arguments),
+                play_all=lambda run: self._play_all(run, function, arguments),
+            )
+
+    def _new_run(self, inner: Any, arguments: dict[str, Any]) -> ScenarioRun:
+        from lasttick.explore import bridge
+        from lasttick.targets.run import ScenarioRun
+
+        run = ScenarioRun(
             inner,
             scenario_id=self.id,
             seed=self.settings.seed,
             mode=self.settings.mode,
             mutant=self.settings.mutant,
         )
-        self.run.untold = tuple(arguments)
+        run.untold = tuple(arguments)
         if self.property:
-            self._examples(function, inner, arguments)
+            run.discards = bridge.discards()
+        return run
+
+    def _play_all(self, run: ScenarioRun, function: Any, arguments: dict[str, Any]) -> None:
+        from lasttick.explore import bridge
+
+        if self.property and self.settings.first_only and (first := bridge.first_example(function)) is not None:
+            run.example(**{name: value for name, value in arguments.items() if name != "world"}, **first)
+            return
+        if self.property:
+            self._examples(run, function, arguments)
         else:
-            arguments.pop("world")
-            self.run.example(**arguments)
-        unseen = [what for what in self.spec.sees if what not in self.run.sights]
+            run.example(**{name: value for name, value in arguments.items() if name != "world"})
+        unseen = [what for what in self.spec.sees if what not in run.sights]
         if unseen and self.settings.mode == "virtual":
             from lasttick.targets.outcome import Inconclusive
 
             raise Inconclusive(f"not seen: {', '.join(unseen)}, which this scenario is about")
 
-    def _examples(self, function: Any, inner: Any, arguments: dict[str, Any]) -> None:
+    def _examples(self, run: ScenarioRun, function: Any, arguments: dict[str, Any]) -> None:
         from lasttick.explore import bridge
 
-        assert self.run is not None
-        self.run.discards = bridge.discards()
+        inner = function.hypothesis.inner_test
         bridge.prepare(
             function,
-            inner=self._example(inner),
+            inner=self._example(run, inner),
             seed=self.settings.seed,
             scenario_id=self.id,
             mode=self.settings.mode,
@@ -236,10 +277,7 @@ class ItemRun:
         finally:
             function.hypothesis.inner_test = inner
 
-    def _example(self, inner: Any) -> Callable[..., None]:
-        run = self.run
-        assert run is not None
-
+    def _example(self, run: ScenarioRun, inner: Any) -> Callable[..., None]:
         @functools.wraps(inner)
         def example(world: None, **arguments: Any) -> None:
             run.example(**arguments)
@@ -283,11 +321,12 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     run = item.stash.get(ITEM_RUN, None)
-    if run is None or call.when != "call":
+    if run is None or call.when != "call" or run.replay is not None:
         return report
     from lasttick.targets.verdict import judge
 
-    error = call.excinfo.value if call.excinfo else None
+    error = call.excinfo.value if call.excinfo else run.error
+    replay = _replay_command(item.config, run)
     result = judge(
         run.id,
         run.spec.claims,
@@ -297,6 +336,8 @@ def pytest_runtest_makereport(
         skipped=str(error) if isinstance(error, pytest.skip.Exception) else None,
         is_property=run.property,
         duration_s=call.duration,
+        replay=replay,
+        text=run.text,
     )
     if run.run is not None and not run.settings.brief:
         with _evidence_or_exit():
@@ -308,10 +349,20 @@ def pytest_runtest_makereport(
         title = "INCONCLUSIVE" if result.verdict == "inconclusive" else "FAIL"
         if result.verdict == "inconclusive" and (crash := getattr(report.longrepr, "reprcrash", None)):
             crash.message = f"INCONCLUSIVE: {result.reason}"
-        text = failure_text(result, events, seed=run.settings.seed, mode=run.settings.mode)
+        text = failure_text(result, events, seed=run.settings.seed, replay=replay)
         report.sections.append((f"lasttick {title}", text))
     report.user_properties.append((PROPERTY, json.dumps(result.as_json())))
     return report
+
+
+def _replay_command(config: pytest.Config, run: ItemRun) -> str:
+    from lasttick.evidence import run_argument
+    from lasttick.report import replay_command, run_command
+
+    if run.settings.brief:
+        return run_command(run.id, seed=run.settings.seed, mode=run.settings.mode)
+    with _evidence_or_exit():
+        return replay_command(run.id, run=run_argument(config.stash[REPORTER].folder.path))
 
 
 def _spec(item: pytest.Item) -> ScenarioSpec:
@@ -346,6 +397,7 @@ class Reporter:
         self._settings = config.stash[OPTIONS]
         self._results: list[ScenarioResult] = []
         self._folder: RunFolder | None = None
+        self._report_problem = ""
         self._worker = getattr(config, "workerinput", None)
 
     @property
@@ -361,7 +413,7 @@ class Reporter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
-        wanted = any(item.get_closest_marker(MARK) for item in session.items)
+        wanted = any(item.get_closest_marker(MARK) for item in session.items) and REPLAY not in self._config.stash
         if wanted and self._worker is None and not self._settings.brief and not self._config.option.collectonly:
             self._make()
 
@@ -393,9 +445,25 @@ class Reporter:
             return
         if self._results:
             with _evidence_or_exit():
-                self._folder.finish(self._results, seed=self._settings.seed, mode=self._settings.mode)
+                self._write(self._folder)
         else:
             shutil.rmtree(self._folder.path, ignore_errors=True)
+
+    def _write(self, folder: RunFolder) -> None:
+        """The evidence first, then the report: a report that can not be made must not lose any of it."""
+        from lasttick.evidence import write_catalogue
+
+        catalogue = _catalogue()
+        spoken = {id_ for result in self._results for id_ in (*result.requirements, *result.laws)}
+        spoken |= {check.id for result in self._results for check in result.checks}
+        write_catalogue(folder.path, {id_: catalogue[id_].text for id_ in sorted(spoken) if id_ in catalogue})
+        folder.finish(self._results, seed=self._settings.seed, mode=self._settings.mode)
+        try:
+            from lasttick.report.html import write_report
+
+            write_report(folder.path)
+        except Exception as error:
+            self._report_problem = f"report.html could not be made: {type(error).__name__}: {error}"
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if self._folder is None or not self._results:
@@ -407,6 +475,8 @@ class Reporter:
         terminalreporter.write_sep("-", "lasttick")
         terminalreporter.write_line(f"{said}; mode {self._settings.mode}, seed {self._settings.seed}")
         terminalreporter.write_line(f"run folder: {os.path.relpath(self._folder.path)}")
+        if self._report_problem:
+            terminalreporter.write_line(f"{self._report_problem}; the evidence is whole, try lasttick report")
 
     def _new_folder(self) -> RunFolder:
         """Its name is wall time and a random id on purpose: it is no part of any trace."""
@@ -421,5 +491,6 @@ class Reporter:
             started=started,
             command_line=["pytest", *map(str, self._config.invocation_params.args)],
             targets={"hostagent": (self._settings.target or "=reference").partition("=")[2]},
+            examples_max=self._settings.examples_max,
         )
         return folder

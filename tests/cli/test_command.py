@@ -23,10 +23,16 @@ Options:
 
 Commands:
   run           Run scenarios; verdicts, traces and JUnit go to reports/.
+  demo          A story that goes wrong on a broken server and right on a...
+  replay        Play a recorded run again: same hash, or where not.
+  verify        Find what was changed in a run's evidence, and where.
+  judge         Today's checks over a run's recorded traces.
+  report        Render a run's HTML report again from disk.
   explain       Show an id's text, source, scenarios and mutants.
   requirements  List every requirement with its scenarios and mutants.
   mcp-token     Print the host agent's MCP token; made if absent.
   serve         Any part as a server, until SIGTERM or Ctrl-C.
+  mutants       Wrong versions on purpose: the suite, tested.
 """
 
 

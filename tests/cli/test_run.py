@@ -48,7 +48,7 @@ def test_exit_codes_and_the_run_folder(project: Path, command: Any) -> None:
 
     failed = command("run", cwd=project)
     assert failed.returncode == 1, failed.stdout + failed.stderr
-    assert "replay: lasttick run own/story/fails --seed 1" in failed.stdout
+    assert "replay: lasttick replay 20" in failed.stdout
 
     nothing = command("run", "own/*/not-here", cwd=project)
     assert nothing.returncode == 4, nothing.stdout + nothing.stderr

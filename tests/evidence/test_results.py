@@ -21,14 +21,21 @@ FULL = result(
     trace_sha256="ab" * 32,
     checks=(Verdict("HA-05", "pass", ""), Verdict("HA-13", "fail", "overlap", 9.0)),
     examples=Examples(25, 1),
-    falsified=Falsified({"ticks": "-1"}, "lasttick run hostagent/lease/free-exactly-at-ttl --seed 1"),
+    falsified=Falsified({"ticks": "-1"}, "lasttick replay 20260102T120000Z-ab hostagent/lease/x"),
     trace="traces/hostagent/lease/free-exactly-at-ttl.jsonl",
+    text="A phone last used at t is held until t + TTL.",
 )
 
 
 def test_a_result_travels_as_json() -> None:
     for sent in (FULL, result("a/b/c")):
         assert ScenarioResult.from_json(json.loads(json.dumps(sent.as_json()))) == sent
+
+
+def test_a_result_of_an_older_lasttick_has_no_text() -> None:
+    older = FULL.as_json()
+    del older["text"]
+    assert ScenarioResult.from_json(older).text == ""
 
 
 def test_the_documented_shape() -> None:
@@ -49,8 +56,9 @@ def test_the_documented_shape() -> None:
             {"id": "HA-13", "verdict": "fail", "reason": "overlap", "t_s": 9.0},
         ],
         "examples": {"run": 25, "failed": 1},
-        "falsified": {"args": {"ticks": "-1"}, "replay": "lasttick run hostagent/lease/free-exactly-at-ttl --seed 1"},
+        "falsified": {"args": {"ticks": "-1"}, "replay": "lasttick replay 20260102T120000Z-ab hostagent/lease/x"},
         "trace": "traces/hostagent/lease/free-exactly-at-ttl.jsonl",
+        "text": "A phone last used at t is held until t + TTL.",
     }
     assert document["counts"] == {"pass": 1, "fail": 1, "inconclusive": 0, "not_applicable": 0}
 

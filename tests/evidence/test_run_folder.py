@@ -12,6 +12,8 @@ import pytest
 from lasttick.evidence import EvidenceError, RunFolder, ScenarioResult, read_verdicts
 
 UTC_NOON = datetime(2026, 1, 2, 12, 0, 0, tzinfo=UTC)
+KEYS = ["version", "run", "started", "seed", "mode", "examples_max", "targets", "command_line", "versions"]
+FILES = ["SHA256SUMS", "junit.xml", "manifest.json", "verdicts.json"]
 RESULT = ScenarioResult("a/b/c", ("HA-01",), (), "pass", "", 0.1, 1.0)
 
 
@@ -25,10 +27,10 @@ def test_a_whole_run(tmp_path: Path) -> None:
     assert os.readlink(tmp_path / "latest") == "runs/20260102T120000Z-ab12"
     assert read_verdicts(tmp_path / "latest").counts["pass"] == 1
     manifest = json.loads((tmp_path / "latest" / "manifest.json").read_text())
-    assert list(manifest) == ["version", "started", "seed", "mode", "targets", "command_line", "versions"]
+    assert list(manifest) == KEYS
     assert manifest["started"] == "2026-01-02T12:00:00Z"
     assert {"python", "lasttick", "mcp"} <= set(manifest["versions"])
-    assert sorted(path.name for path in folder.path.iterdir()) == ["junit.xml", "manifest.json", "verdicts.json"]
+    assert sorted(path.name for path in folder.path.iterdir()) == FILES
 
 
 def test_the_name_is_utc(tmp_path: Path) -> None:

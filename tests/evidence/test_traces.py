@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lasttick.engine.trace import Trace, link_of, split_link
-from lasttick.evidence import EvidenceError, RunFolder, read_trace, trace_path
+from lasttick.evidence import EvidenceError, RunFolder, TraceExamples, read_trace, trace_path
+from lasttick.evidence.traces import write_trace
 
 
 def test_paths_read_like_the_id() -> None:
@@ -62,3 +63,22 @@ def test_a_damaged_trace_says_where(tmp_path: Path, text: str, says: str) -> Non
 def test_a_missing_trace(tmp_path: Path) -> None:
     with pytest.raises(EvidenceError, match="can not be read"):
         read_trace(tmp_path / "none.jsonl")
+
+
+def test_examples_are_parsed_when_they_are_asked_for(tmp_path: Path) -> None:
+    trace = Trace()
+    trace.emit("host", "part.start", None, note='"kind":"example"', nested={"kind": "example"})
+    for number in (1, 2):
+        trace.emit("harness", "example", None, number=number)
+        trace.emit("alice", "call.start", "c1", tool="tap")
+    path = tmp_path / write_trace(tmp_path, "a/b/c", trace.events)
+    examples = TraceExamples(path)
+    assert [[event.kind for event in examples.events(index)] for index in range(len(examples))] == [
+        ["part.start"],
+        ["example", "call.start"],
+        ["example", "call.start"],
+    ]
+    path.write_text(path.read_text().replace('"call.start"', "?"))
+    assert len(TraceExamples(path)) == 3
+    with pytest.raises(EvidenceError, match="line 3: "):
+        TraceExamples(path).events(1)

@@ -27,6 +27,15 @@ async def test_honest(world: World) -> None:
 async def test_property(world: World, n: int) -> None:
     world.trace.emit("harness", "trouble", None, n=n, draw=world.random("data").random())
 
+class Plain:
+    pass
+
+@scenario("HA-06")
+@settings(max_examples=5)
+@given(words=st.frozensets(st.sampled_from("abcdefgh"), min_size=3), plain=st.lists(st.builds(Plain), min_size=1))
+async def test_arguments(world: World, words: frozenset[str], plain: list[Plain]) -> None:
+    world.trace.emit("harness", "trouble", None, draw=world.random("data").random())
+
 @scenario("HA-04")
 async def test_planted(world: World) -> None:
     for word in {"one", "two", "three", "four", "five", "six", "seven", "eight"}:
@@ -41,13 +50,13 @@ def test_the_same_in_other_processes_and_a_planted_set_is_seen(project: Any, mon
     monkeypatch.setenv("PYTHONHASHSEED", "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1")
     there = project.run("-n", "2")
     assert there.code == 0, there.out
-    for name in ("honest", "property"):
+    for name in ("honest", "property", "arguments"):
         assert here.hashes[name] == there.hashes[name]
     assert here.hashes["planted"] != there.hashes["planted"]
 
     # Workers and controller share one run folder, as whole as that of a single process.
     assert len(list((project.path / "reports" / "runs").iterdir())) == 2
-    assert "3 pass; mode virtual, seed 1" in there.out
+    assert "4 pass; mode virtual, seed 1" in there.out
     files = [sorted(str(path.relative_to(ran.folder)) for path in ran.folder.rglob("*")) for ran in (here, there)]
     assert files[0] == files[1]
     assert list(here.scenarios) == list(there.scenarios)

@@ -10,35 +10,35 @@ def verdicts(**red: str) -> dict[str, str]:
 
 
 def test_killed_by_a_scenario_of_its_requirement_and_the_others_are_told():
-    one = fate("m", "HA-01", verdicts(a="fail", b="fail"), CLAIMS)
+    one = fate("m", "HA-01", verdicts(a="fail", b="fail"), CLAIMS, 5)
     assert (one.killed, one.killed_by, one.also_red, one.too_blunt) == (True, ("a",), ("b",), False)
 
 
 def test_red_elsewhere_is_no_kill():
-    one = fate("m", "HA-03", verdicts(a="fail"), CLAIMS)
+    one = fate("m", "HA-03", verdicts(a="fail"), CLAIMS, 5)
     assert not one.killed
     assert findings([one], []) == ["m survived: no scenario of HA-03 turned red"]
 
 
 def test_inconclusive_is_no_kill():
-    one = fate("m", "HA-01", verdicts(a="inconclusive"), CLAIMS)
+    one = fate("m", "HA-01", verdicts(a="inconclusive"), CLAIMS, 5)
     assert not one.killed
     assert one.inconclusive == ("a",)
 
 
 def test_more_than_half_of_what_was_played_is_too_blunt():
-    half = verdicts(a="fail", b="fail", e="not_applicable")
-    assert not fate("m", "HA-01", half, CLAIMS).too_blunt
-    assert fate("m", "HA-01", verdicts(a="fail", b="fail", c="fail"), CLAIMS).too_blunt
-    assert "too blunt" in findings([fate("m", "HA-01", verdicts(a="fail", b="fail", c="fail"), CLAIMS)], [])[0]
+    half = verdicts(a="fail", b="fail")
+    assert not fate("m", "HA-01", half, CLAIMS, 5).too_blunt
+    assert fate("m", "HA-01", verdicts(a="fail", b="fail", c="fail"), CLAIMS, 5).too_blunt
+    assert "too blunt" in findings([fate("m", "HA-01", verdicts(a="fail", b="fail", c="fail"), CLAIMS, 5)], [])[0]
 
 
 def test_a_requirement_without_a_mutant_is_a_finding():
-    one = fate("m", "HA-01", verdicts(a="fail"), CLAIMS)
+    one = fate("m", "HA-01", verdicts(a="fail"), CLAIMS, 5)
     assert findings([one], ["HA-01", "HA-02"]) == ["HA-02 has no mutant"]
 
 
 def test_a_claim_counts_only_when_a_mutant_of_the_id_turned_that_scenario_red():
-    one = fate("m", "HA-01", verdicts(a="fail"), CLAIMS)
+    one = fate("m", "HA-01", verdicts(a="fail"), CLAIMS, 5)
     assert ("a", "HA-01") not in unproven_claims([one], CLAIMS)
     assert ("c", "HA-01") in unproven_claims([one], CLAIMS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -10,8 +12,10 @@ from typing import Any
 
 import pytest
 
-from lasttick.targets import children
+from lasttick.engine.trace import Trace
+from lasttick.targets import children, process
 from lasttick.targets.children import Child, ChildFailed
+from lasttick.targets.nursery import nursery
 
 READY = 'print(\'{"name": "x", "url": "http://127.0.0.1:1", "pid": 7}\', file=sys.stderr, flush=True); '
 IDLE = "time.sleep(60)"
@@ -147,3 +151,41 @@ def test_only_the_end_of_a_long_complaint_is_told(start: Start) -> None:
         ready(child)
     assert "line 99" in str(failed.value)
     assert "line 84" not in str(failed.value)
+
+
+def test_a_part_of_the_nursery_that_breaks_tells_why(tmp_path: Path) -> None:
+    log = tmp_path / "part.log"
+    log.touch()
+    part = nursery().begin(["serve", 5], log, {})  # type: ignore[list-item]
+    assert part.wait(30) == 70
+    assert "Traceback" in log.read_text()
+
+
+def test_a_start_that_is_interrupted_leaves_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Child] = []
+
+    def begin(*arguments: Any, **options: Any) -> Child:
+        made.append(Child(*arguments, **options))
+        return made[-1]
+
+    async def body() -> None:
+        world = process.ProcessWorld(seed=1, trace=Trace(), path=tmp_path)
+        monkeypatch.setattr(process, "Child", begin)
+        task = asyncio.create_task(world.spawn(["cloud", "--port", "0"], "cloud"))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(body())
+    assert [child.running for child in made] == [False]
+
+
+def test_ctrl_c_at_the_terminal_does_not_reach_parts(tmp_path: Path) -> None:
+    """The terminal signals the whole process group of the test process."""
+    log = tmp_path / "part.log"
+    log.touch()
+    part = nursery().begin(["serve", "devices", "--port", "0"], log, {})
+    assert os.getpgid(part.pid) != os.getpgid(0)
+    part.kill()
+    part.wait(30)

@@ -256,16 +256,30 @@ def test_it_stops_with_an_open_stream_and_a_call_in_flight(started: Callable[...
         status = await agent.console()
         while not (await status.get("/api/status")).json()["mcp_busy_devices"]:
             await asyncio.sleep(0.02)
+        half_sent = [await half_a_request(agent.ready["console"], path, agent.token) for path in ("/mcp", "/login")]
         ended = await asyncio.to_thread(served.end)
         told = await call
         assert (told.http_status, told.error.data["reason"]) == (503, "stopping")
         await client.close()
         await status.aclose()
+        for writer in half_sent:
+            writer.close()
         return ended
 
     code, took_s = asyncio.run(body())
     assert (code, took_s < 5) == (0, True), f"exit code {code} after {took_s:.1f} s\n{served.said()}"
     assert "Traceback" not in served.said()
+
+
+async def half_a_request(origin: str, path: str, token: str) -> asyncio.StreamWriter:
+    host, _, port = origin.removeprefix("http://").rpartition(":")
+    _, writer = await asyncio.open_connection(host, int(port))
+    head = (
+        f"POST {path} HTTP/1.1\r\nhost: {host}:{port}\r\nauthorization: Bearer {token}\r\ncontent-length: 99\r\n\r\n{{"
+    )
+    writer.write(f"{head}content-length: 99\r\n\r\n{{".encode())
+    await writer.drain()
+    return writer
 
 
 def test_cloud_and_devices(started: Callable[..., Served]) -> None:
@@ -354,9 +368,19 @@ def test_a_taken_port(refused: Any, part: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("part", ["hostagent", "cloud", "devices"])
-def test_a_host_that_is_not_this_machines(refused: Any, part: str) -> None:
-    said = refused(part, "--port", "0", "--host", "no-such-host.invalid")
-    assert "no-such-host.invalid" in said
+@pytest.mark.parametrize("host", ["no-such-host.invalid", "a" * 70, ".."])
+def test_a_host_that_is_not_this_machines(refused: Any, part: str, host: str) -> None:
+    assert host in refused(part, "--port", "0", "--host", host)
+
+
+def test_a_port_is_taken_before_its_part_is_up() -> None:
+    with serve._listen("127.0.0.1", 0) as listener, pytest.raises(serve.ServeError, match="Address already in use"):
+        serve._listen("127.0.0.1", listener.getsockname()[1])
+
+
+@pytest.mark.parametrize("option", ["--ttl", "--heartbeat", "--max-call", "--session-idle"])
+def test_more_seconds_than_a_clock_can_count(refused: Any, option: str) -> None:
+    assert f"{option} is 1e+300" in refused("hostagent", "--port", "0", option, "1e300")
 
 
 @pytest.mark.parametrize(
@@ -382,6 +406,11 @@ def test_a_rack_that_is_not_there(refused: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     assert "the rack cannot be reached" in refused("hostagent", "--port", "0", "--devices", url)
+
+
+@pytest.mark.parametrize("url", ["http://", "http://[::1", "http://127.0.0.1:99999"])
+def test_a_rack_that_can_be_nowhere(refused: Any, url: str) -> None:
+    assert f"--devices is {url!r}" in refused("hostagent", "--port", "0", "--devices", url)
 
 
 def test_a_device_that_the_rack_has_not(refused: Any) -> None:

@@ -16,9 +16,13 @@ from lasttick.targets.run import ScenarioRun
 from lasttick.targets.verdict import judge
 from lasttick.targets.world import World
 
+REPLAY = "lasttick replay latest own/story/x"
+
 
 def judged(error: BaseException | None, *, skipped: str | None = None, claims: tuple[str, ...] = ("HA-04",)) -> Any:
-    return judge("own/story/x", claims, (), None, error, skipped=skipped, is_property=False, duration_s=1.5)
+    return judge(
+        "own/story/x", claims, (), None, error, skipped=skipped, is_property=False, duration_s=1.5, replay=REPLAY
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,7 +69,15 @@ def played(
     except Exception as caught:
         error = caught
     return judge(
-        run.scenario_id, claims, ("lease/exclusive",), run, error, skipped=None, is_property=True, duration_s=0
+        run.scenario_id,
+        claims,
+        ("lease/exclusive",),
+        run,
+        error,
+        skipped=None,
+        is_property=True,
+        duration_s=0,
+        replay=REPLAY,
     )
 
 
@@ -111,10 +123,10 @@ def test_a_claimed_check_is_one_entry() -> None:
     assert [(check.id, check.verdict) for check in result.checks] == [("HA-05", "fail"), ("HA-13", "pass")]
 
 
-def test_the_replay_of_what_was_falsified_can_be_typed() -> None:
+def test_what_was_falsified_brings_its_replay() -> None:
     result = played(two_at_once, ("HA-05",))
     assert result.falsified is not None
-    assert result.falsified.replay == "lasttick run 'own/story/x[a b]' --seed 7"
+    assert result.falsified.replay == REPLAY
     assert (result.examples.run, result.examples.failed) == (1, 1)  # type: ignore[union-attr]
     assert result.laws == ("lease/exclusive",)
     assert result.virtual_s == 30

@@ -38,6 +38,10 @@ def own_turn(events: Iterable[Event]) -> Verdict:
     return _judge("HA-13", events, _own_turn)
 
 
+STANDING: tuple[Callable[[Iterable[Event]], Verdict], ...] = (exclusive, own_turn)
+"""The checks that judge every trace of the host agent, when it is made and when it is judged again."""
+
+
 def _judge(id_: str, events: Iterable[Event], rule: Callable[[History], Iterator[Finding]]) -> Verdict:
     """The first of the worst findings, with the number of others; pass when there is none."""
     told = list(histories(events))

@@ -104,7 +104,8 @@ def moment(event: Event) -> Moment:
 
 
 def ns(seconds: float) -> int:
-    return round(seconds * 1_000_000_000)
+    # A trace may come from elsewhere: a text times a thousand million would be a very long text.
+    return round(float(seconds) * 1_000_000_000)
 
 
 def split_examples(events: Iterable[Event]) -> list[list[Event]]:

@@ -22,13 +22,17 @@ app = typer.Typer(help="Who may call a tool, who holds the device, what the last
 serve = typer.Typer(help="Any part as a server, until SIGTERM or Ctrl-C.", **PLAIN)  # type: ignore[arg-type]
 mutants = typer.Typer(help="Wrong versions on purpose: the suite, tested.", **PLAIN)  # type: ignore[arg-type]
 app.add_typer(serve, name="serve")
+bench = typer.Typer(help="How fast and how fair, as ratios to bare floors.", **PLAIN)  # type: ignore[arg-type]
 app.add_typer(mutants, name="mutants")
+app.add_typer(bench, name="bench")
 
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable, on standard output.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="0: a free one, told in the ready line.")]
 Devices = Annotated[str, typer.Option(metavar="LIST|URL", help="As phone-1=android,ipad-1=ios@2, or a rack's URL.")]
 Mutant = Annotated[str | None, typer.Option(metavar="ID", help="Serve a wrong version on purpose.")]
 IdentityDir = Annotated[Path | None, typer.Option(metavar="DIR", help="Where identity, token and password are kept.")]
+Run = Annotated[str, typer.Argument(help="latest, a name below reports/runs, or a folder.")]
+Quick = Annotated[bool, typer.Option("--quick", help="A few rounds: to see that it runs, not to measure.")]
 LOOPBACK = "127.0.0.1"
 
 
@@ -112,6 +116,46 @@ def demo() -> int:
     from lasttick.cli.demo import demo
 
     return demo()
+
+
+@app.command()
+def replay(
+    run: Run,
+    scenario: Annotated[str | None, typer.Argument(help="Only this one: its id, or part of it.")] = None,
+    all: Annotated[bool, typer.Option("--all", help="Every example, not the falsified one alone.")] = False,
+    json: Json = False,
+) -> int:
+    """Play a recorded run again: same hash, or where not."""
+    from lasttick.cli.replay import replay_run
+
+    return replay_run(run, scenario, every_example=all, as_json=json)
+
+
+@app.command()
+def verify(run: Run, json: Json = False) -> int:
+    """Find what was changed in a run's evidence, and where."""
+    from lasttick.cli.evidence import verify as verify_evidence
+
+    return verify_evidence(run, as_json=json)
+
+
+@app.command()
+def judge(run: Run, json: Json = False) -> int:
+    """Today's checks over a run's recorded traces."""
+    from lasttick.cli.evidence import judge as judge_evidence
+
+    return judge_evidence(run, as_json=json)
+
+
+@app.command()
+def report(
+    run: Run,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Instead of report.html in the run folder.")] = None,
+) -> int:
+    """Render a run's HTML report again from disk."""
+    from lasttick.cli.evidence import report as render_report
+
+    return render_report(run, out)
 
 
 @app.command()
@@ -223,3 +267,33 @@ def mutants_run(
     from lasttick.cli.mutants import run_mutants
 
     return run_mutants(pattern, seed=seed, workers=workers, as_json=json)
+
+
+@bench.command("leases")
+def bench_leases(
+    sessions: Annotated[str, typer.Option(metavar="LIST", help="How many want devices.")] = "1,8,64",
+    devices: Annotated[str, typer.Option(metavar="LIST", help="How many there are.")] = "1,16,1000",
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="A page with plots, all in one file.")] = None,
+    quick: Quick = False,
+    json: Json = False,
+) -> int:
+    """Lease stores under contention: grants, waits, fairness, double occupancy."""
+    from lasttick.cli.bench import leases
+
+    return leases(sessions=sessions, devices=devices, quick=quick, as_json=json, html=html)
+
+
+@bench.command("engine")
+def bench_engine(quick: Quick = False, json: Json = False) -> int:
+    """The virtual loop against a bare clock-jumping one."""
+    from lasttick.cli.bench import engine
+
+    return engine(quick=quick, as_json=json)
+
+
+@bench.command("calls")
+def bench_calls(quick: Quick = False, json: Json = False) -> int:
+    """What a lease and a trace add to a tool call."""
+    from lasttick.cli.bench import calls
+
+    return calls(quick=quick, as_json=json)

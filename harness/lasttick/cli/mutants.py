@@ -14,7 +14,7 @@ from pathlib import Path
 from lasttick.cli.errors import FAILED, PASSED, USAGE, UsageError
 from lasttick.requirements import collect_claims, load_catalogue, matches, nearby, scenarios_folder
 from lasttick.sweep.kills import Fate, fate, findings, unproven_claims
-from lasttick.sweep.matrix import REFERENCE, MatrixError, Row, run_matrix
+from lasttick.sweep.matrix import REFERENCE, Matrix, MatrixError, Row, stem, to_play
 
 VERSION = 1
 EXAMPLES_MAX = 3
@@ -63,22 +63,18 @@ def run_mutants(pattern: str | None, *, seed: int, workers: str | None, as_json:
             f"no mutant matches {pattern!r}", "part of a mutant id, or a shell pattern", f"near it: {near}"
         )
     folder = scenarios_folder(Path.cwd()) / SYSTEM
-    breaks = {one.id: one.breaks for one in mutants}
-    progress = Progress(len(mutants) + 1)
     try:
-        rows = run_matrix(
-            list(breaks),
-            scenarios=folder,
-            seed=seed,
-            workers=count,
-            examples_max=EXAMPLES_MAX,
-            on_row=progress.tell,
-        )
+        with Matrix(folder, seed=seed, workers=count, examples_max=EXAMPLES_MAX) as matrix:
+            print("lasttick: playing the reference", file=sys.stderr)
+            reference, changeable = matrix.reference()
+            _refuse_red_reference(reference)
+            claims = _claims(folder.parent, reference)
+            jobs = {one.id: to_play(one.id, one.breaks, changeable, claims) for one in mutants}
+            rows = matrix.mutants(jobs, Progress(len(mutants)).tell)
     except MatrixError as error:
         raise Broken(str(error)) from error
-    _refuse_red_reference(rows[0])
-    claims = _claims(folder.parent, rows[0])
-    fates = [fate(row.mutant_id, breaks[row.mutant_id], row.verdicts, claims) for row in rows[1:]]
+    total = len({stem(id_) for id_, verdict in reference.verdicts.items() if verdict != "not_applicable"})
+    fates = [fate(one.id, one.breaks, row.verdicts, claims, total) for one, row in zip(mutants, rows, strict=True)]
     required = [] if pattern else [one.id for one in load_catalogue().requirements if one.planned is None]
     said = findings(fates, required)
     if as_json:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,8 +42,13 @@ def run_scenarios(
     from lasttick.evidence import RunVerdicts
 
     gathered = Gathered()
+    arguments = [*pytest_arguments([folder], seed=seed, mode=mode, target=target), "--lasttick-out", REPORTS]
+    if pattern is not None:
+        arguments += ["--lasttick-select", pattern]
+    if workers is not None:
+        arguments += ["-n", workers]
     with redirect_stdout(sys.stderr) if as_json else nullcontext():
-        status = pytest.main(_pytest_arguments(folder, pattern, seed, mode, workers, target), plugins=[gathered])
+        status = pytest.main(arguments, plugins=[gathered])
     run = RunVerdicts.of(gathered.results, seed=seed, mode=mode)
     if as_json:
         print(json.dumps(run.as_json(), indent=1, ensure_ascii=True))
@@ -110,19 +116,12 @@ def _refuse_no_match(pattern: str | None, folder: Path) -> None:
     )
 
 
-def _pytest_arguments(
-    folder: Path, pattern: str | None, seed: int, mode: str, workers: str | None, target: str | None
-) -> list[str]:
+def pytest_arguments(paths: Sequence[Path], *, seed: int, mode: str, target: str | None) -> list[str]:
+    """What pytest is given to play the scenarios below `paths` in this process."""
     project = Path.cwd()
-    shown = folder.relative_to(project) if folder.is_relative_to(project) else folder
-    arguments = [str(shown), "--rootdir=.", "--import-mode=importlib", "--no-header"]
+    shown = [str(path.relative_to(project) if path.is_relative_to(project) else path) for path in paths]
+    arguments = [*shown, "--rootdir=.", "--import-mode=importlib", "--no-header"]
     # pytest finds that this very program is loaded already and would say so under every run.
     arguments += ["-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning"]
-    arguments += ["--lasttick-seed", str(seed), "--lasttick-mode", mode, "--lasttick-out", REPORTS]
-    if pattern is not None:
-        arguments += ["--lasttick-select", pattern]
-    if target is not None:
-        arguments += ["--lasttick-target", target]
-    if workers is not None:
-        arguments += ["-n", workers]
-    return arguments
+    arguments += ["--lasttick-seed", str(seed), "--lasttick-mode", mode]
+    return arguments if target is None else [*arguments, "--lasttick-target", target]

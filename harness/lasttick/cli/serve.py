@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from lasttick.cli.errors import PASSED, USAGE, UsageError
+
+SECONDS_MAX = 1e9
 
 
 class Refused(Exception):
@@ -55,8 +56,10 @@ def print_token(identity_dir: Path | None) -> int:
 
 def check_seconds(option: str, value: float) -> None:
     """Raises UsageError for what is no time to wait."""
-    if not math.isfinite(value) or value <= 0:
-        raise UsageError(f"{option} is {value}", "a number of seconds above 0, as in 1.5", f"correct {option}")
+    if not 0 < value <= SECONDS_MAX:
+        raise UsageError(
+            f"{option} is {value}", "a number of seconds above 0 and up to 1e9, as in 1.5", f"correct {option}"
+        )
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from typing import Any
 
 VERSION = 1
 LINK_HEX = 16
+_PLAIN = frozenset({int, float, bool, type(None)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +75,20 @@ class Redactor:
 
     def __call__(self, value: Any) -> Any:
         if isinstance(value, str):
-            for secret, alias in self._aliases.items():
-                if secret in value:
-                    value = value.replace(secret, alias)
+            return self._text(value)
+        if type(value) in _PLAIN:  # first, as asking whether a number is a Mapping costs more than all the rest
             return value
-        if isinstance(value, Mapping):
-            return {self(str(key)): self(item) for key, item in value.items()}
+        if isinstance(value, dict | Mapping):
+            return {self._text(str(key)): self(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return [self(item) for item in value]
         return value
+
+    def _text(self, text: str) -> str:
+        for secret in self._aliases:
+            if secret in text:
+                text = text.replace(secret, self._aliases[secret])
+        return text
 
 
 class Trace:
@@ -121,7 +127,7 @@ class Trace:
 
 def wall_text(moment: datetime) -> str:
     """`2026-01-01T00:01:00.000Z`."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+    return moment.isoformat(timespec="milliseconds")[: len("2026-01-01T00:01:00.000")] + "Z"
 
 
 def trace_sha256(events: Iterable[Event]) -> str:

@@ -33,7 +33,8 @@ class ScenarioResult:
     """One scenario with its parameters; a property scenario is one, with the worst over its examples.
 
     `laws` without planned ones. `duration_s` is real, `virtual_s` the sum over examples. `trace` is the path of the
-    trace in the run folder, with slashes; None when nothing was traced, and then `trace_sha256` is None too.
+    trace in the run folder, with slashes; None when nothing was traced, and then `trace_sha256` is None too. `text` is
+    the scenario's docstring; "" in a run of an older lasttick.
     """
 
     id: str
@@ -48,6 +49,7 @@ class ScenarioResult:
     examples: Examples | None = None
     falsified: Falsified | None = None
     trace: str | None = None
+    text: str = ""
 
     def as_json(self) -> dict[str, Any]:
         examples, falsified = self.examples, self.falsified
@@ -64,6 +66,7 @@ class ScenarioResult:
             "examples": None if examples is None else {"run": examples.run, "failed": examples.failed},
             "falsified": None if falsified is None else {"args": dict(falsified.args), "replay": falsified.replay},
             "trace": self.trace,
+            "text": self.text,
         }
 
     @classmethod
@@ -83,4 +86,5 @@ class ScenarioResult:
             examples=None if examples is None else Examples(examples["run"], examples["failed"]),
             falsified=None if falsified is None else Falsified(dict(falsified["args"]), falsified["replay"]),
             trace=value["trace"],
+            text=str(value.get("text", "")),
         )

@@ -21,6 +21,7 @@ from lasttick.evidence.errors import EvidenceError
 from lasttick.evidence.files import unwritable, write_json, write_text
 from lasttick.evidence.junit import junit_xml
 from lasttick.evidence.results import ScenarioResult
+from lasttick.evidence.sums import write_sums
 from lasttick.evidence.traces import write_trace
 from lasttick.evidence.verdicts import FILE, RunVerdicts
 
@@ -63,15 +64,21 @@ class RunFolder:
         started: datetime,
         command_line: Sequence[str],
         targets: Mapping[str, str],
+        examples_max: int | None = None,
     ) -> None:
-        """What ran, with which versions. `targets` maps each place to what filled it ("hostagent": "reference")."""
+        """What ran, with which versions. `targets` maps each place to what filled it ("hostagent": "reference").
+
+        `examples_max`: the limit of this run on examples of a property scenario; None: as written.
+        """
         write_json(
             self.path / "manifest.json",
             {
                 "version": MANIFEST_VERSION,
+                "run": self.path.name,
                 "started": f"{started.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
                 "seed": seed,
                 "mode": mode,
+                "examples_max": examples_max,
                 "targets": dict(targets),
                 "command_line": list(command_line),
                 "versions": versions(),
@@ -83,10 +90,14 @@ class RunFolder:
         return write_trace(self.path, scenario_id, events)
 
     def finish(self, results: Iterable[ScenarioResult], *, seed: int, mode: str) -> RunVerdicts:
-        """Write verdicts and JUnit, point `latest` here, and drop all but the newest 20 runs. Raises EvidenceError."""
+        """Write verdicts, JUnit and sums, point `latest` here, and drop all but the newest 20 runs.
+
+        Raises EvidenceError.
+        """
         run = RunVerdicts.of(results, seed=seed, mode=mode)
         write_json(self.path / FILE, run.as_json())
         write_text(self.path / "junit.xml", [junit_xml(run)])
+        write_sums(self.path)
         self._point_latest()
         self._drop_old()
         return run

@@ -42,22 +42,58 @@ def write_trace(folder: Path, scenario_id: str, events: Iterable[Event]) -> str:
 
 def read_trace(path: Path) -> list[Event]:
     """The events of a trace file. Raises EvidenceError for a missing or damaged one; its chain is not checked here."""
-    expected = "a trace of a lasttick run: one JSON object per line"
+    return [_event(path, number, line) for number, line in _lines(path)]
+
+
+class TraceExamples:
+    """The examples of a trace file, each parsed only when it is asked for: a report draws two of a hundred.
+
+    Raises EvidenceError for a file that can not be read, and for a damaged line of an example that is asked for.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._examples: list[list[tuple[int, str]]] = []
+        for number, line in _lines(path):
+            if not self._examples or _begins_example(line):
+                self._examples.append([])
+            self._examples[-1].append((number, line))
+
+    def __len__(self) -> int:
+        return len(self._examples)
+
+    def events(self, index: int) -> list[Event]:
+        return [_event(self._path, number, line) for number, line in self._examples[index]]
+
+
+EXPECTED = "a trace of a lasttick run: one JSON object per line"
+
+
+def _lines(path: Path) -> list[tuple[int, str]]:
+    """Every line with its number, from 1."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        return list(enumerate(path.read_text(encoding="utf-8").splitlines(), start=1))
     except (OSError, UnicodeDecodeError) as error:
         raise EvidenceError(
-            f"{path} can not be read: {error}", expected, "name a file below traces/ of a run"
+            f"{path} can not be read: {error}", EXPECTED, "name a file below traces/ of a run"
         ) from error
-    events: list[Event] = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            events.append(Event.from_json(json.loads(line)))
-        except (ValueError, KeyError, TypeError) as error:
-            raise EvidenceError(
-                f"{path}, line {number}: {error!r}", expected, "run again; the file is damaged"
-            ) from error
-    return events
+
+
+def _event(path: Path, number: int, line: str) -> Event:
+    try:
+        return Event.from_json(json.loads(line))
+    except (ValueError, KeyError, TypeError) as error:
+        raise EvidenceError(f"{path}, line {number}: {error!r}", EXPECTED, "run again; the file is damaged") from error
+
+
+def _begins_example(line: str) -> bool:
+    if '"kind":"example"' not in line:
+        return False
+    try:
+        # The words may also stand in what a peer sent.
+        return bool(json.loads(line)["kind"] == "example")
+    except (ValueError, KeyError, TypeError):
+        return False
 
 
 def _safe(text: str) -> str:

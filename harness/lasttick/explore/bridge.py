@@ -27,6 +27,12 @@ def explicit_examples(function: Callable[..., Any]) -> int:
     return len(getattr(function, "hypothesis_explicit_examples", ()))
 
 
+def first_example(function: Callable[..., Any]) -> dict[str, Any] | None:
+    """The arguments of the `@example` that Hypothesis would play first; None when they are not named."""
+    given = getattr(function, "hypothesis_explicit_examples", ())
+    return dict(given[-1].kwargs) if given and not given[-1].args else None
+
+
 def discards() -> tuple[type[BaseException], ...]:
     """What Hypothesis raises inside an example to give it up: a false `assume`, or a draw too many."""
     from hypothesis.errors import StopTest, UnsatisfiedAssumption

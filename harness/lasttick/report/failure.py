@@ -15,10 +15,11 @@ from lasttick.report.lanes import lanes
 WORDS = {"fail": "FAIL", "inconclusive": "INCONCLUSIVE", "pass": "PASS", "not_applicable": "NOT APPLICABLE"}
 
 
-def failure_text(
-    result: ScenarioResult, events: Sequence[Event], *, seed: int, mode: str = "virtual", width: int = 100
-) -> str:
-    """Several lines without a line end: id and virtual time, each finding, the lanes, the example, seed and replay."""
+def failure_text(result: ScenarioResult, events: Sequence[Event], *, seed: int, replay: str, width: int = 100) -> str:
+    """Several lines without a line end: id and virtual time, each finding, the lanes, the example, seed and replay.
+
+    `replay` is the command that plays it again.
+    """
     found = [check for check in result.checks if check.verdict in ("fail", "inconclusive")]
     moments = [check.t_s for check in found if check.t_s is not None]
     around_s = moments[0] if moments else (events[-1].t_s if events else None)
@@ -36,14 +37,20 @@ def failure_text(
         lines += ["", drawing, ""]
     if result.falsified:
         shown = ", ".join(f"{name}={value}" for name, value in result.falsified.args.items())
-        lines.append(f"  falsified by: {shown}")
-    lines.append(f"  seed {seed}; replay: {replay_command(result, seed=seed, mode=mode)}")
+        lines += textwrap.wrap(f"falsified by: {shown}", width, initial_indent="  ", subsequent_indent="    ")
+    lines.append(f"  seed {seed}; replay: {replay}")
     return "\n".join(lines)
 
 
-def replay_command(result: ScenarioResult, *, seed: int, mode: str) -> str:
-    """The command that runs the scenario again: that of the falsified example, else the scenario with its seed."""
-    if result.falsified:
-        return result.falsified.replay
-    words = ["lasttick", "run", result.id, "--seed", str(seed)]
+def replay_command(scenario_id: str, *, run: str) -> str:
+    """The command that plays a recorded scenario again; `run` is its name below reports/runs, or its folder.
+
+    For a property scenario that was falsified it plays the shrunk example alone.
+    """
+    return shlex.join(["lasttick", "replay", run, scenario_id])
+
+
+def run_command(scenario_id: str, *, seed: int, mode: str) -> str:
+    """The command that runs a scenario of which nothing was recorded."""
+    words = ["lasttick", "run", scenario_id, "--seed", str(seed)]
     return shlex.join(words if mode == "virtual" else [*words, "--mode", mode])

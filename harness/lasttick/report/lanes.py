@@ -11,6 +11,7 @@ from itertools import combinations
 
 from lasttick.evidence import DriverCall, Event, History, histories
 from lasttick.report.canvas import Axis, Bar, axis_over, bar_rows, legend, printable, put
+from lasttick.report.story import deeds, held_until_s
 
 LABEL_CHARS_MIN = 9
 LABEL_CHARS_MAX = 20
@@ -19,8 +20,6 @@ ACTORS_MAX = 10
 DEVICES_MAX = 4
 AROUND_S = 60.0
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-STARTS = ("call.start", "cloud.assign")
-ENDS = ("call.end", "cloud.result")
 
 
 def lanes(events: Iterable[Event], *, around_s: float | None = None, width: int = 100) -> str:
@@ -59,30 +58,12 @@ def _draw(history: History, around_s: float | None, width: int) -> str:
 
 
 def _bars_by_actor(events: Sequence[Event]) -> dict[str, list[Bar]]:
-    """Calls and assignments as bars, everything else worth seeing as a mark, by actor in order of appearance."""
-    ends = {(event.ref, event.kind): event for event in events if event.kind in ENDS}
+    """By actor, in order of appearance; what merely began is left out."""
     bars: dict[str, list[Bar]] = {}
-    for event in events:
-        if event.kind in STARTS:
-            end = ends.get((event.ref, ENDS[STARTS.index(event.kind)]))
-            what = f"{event.data.get('tool') or event.kind} {event.data.get('device_id') or ''}".strip()
-            bar = Bar(event.t_s, end.t_s if end else None, what, _outcome(end))
-        elif event.kind in ("session.end", "part.stop", "part.kill"):
-            bar = Bar(event.t_s, event.t_s, event.kind.replace(".", " "))
-        elif event.kind == "trouble":
-            bar = Bar(event.t_s, event.t_s, " ".join(["trouble", *map(str, event.data.values())]))
-        else:
-            continue
-        bars.setdefault(event.actor, []).append(bar)
+    for deed in deeds(events):
+        if deed.tone != "quiet":
+            bars.setdefault(deed.actor, []).append(Bar(deed.start_s, deed.end_s, deed.label, deed.note))
     return bars
-
-
-def _outcome(end: Event | None) -> str:
-    if end is None:
-        return "no answer"
-    if end.kind == "cloud.result":
-        return str(end.data.get("failure_reason") or end.data.get("status") or "done")
-    return "ok" if end.data.get("ok") else str(end.data.get("reason") or end.data.get("code") or "error")
 
 
 def _window(
@@ -131,7 +112,7 @@ def _lease_lane(calls: Sequence[DriverCall], axis: Axis, letters: dict[str, str]
     """Who held the device by the judge's rule; where two did, the later one is shown."""
     cells = [" "] * axis.columns
     for index, call in enumerate(calls):
-        end_s = _held_until_s(call)
+        end_s = held_until_s(call)
         later = [other.start.t_s for other in calls[index + 1 :] if other.holder != call.holder]
         if later and (end_s is None or later[0] < end_s):
             end_s = later[0]
@@ -146,19 +127,6 @@ def _lease_lane(calls: Sequence[DriverCall], axis: Axis, letters: dict[str, str]
         if end_s is not None and end_s <= axis.end_s:
             put(cells, last, "|")
     return "".join(cells).rstrip()
-
-
-def _held_until_s(call: DriverCall) -> float | None:
-    """None: to the end of what is known."""
-    if call.end is None:
-        return None
-    if call.is_cloud or not call.runs:
-        return call.end.t_s
-    ends = [call.end.t_s + run.ttl_ns / 1e9 for run in call.runs]
-    ends += [run.end.t_s for run in call.runs if run.end]
-    if call.session and call.session.end:
-        ends.append(call.session.end.t_s)
-    return max(call.end.t_s, min(ends))
 
 
 def _device_lane(calls: Sequence[DriverCall], axis: Axis, letters: dict[str, str]) -> str:

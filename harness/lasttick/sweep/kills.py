@@ -1,7 +1,8 @@
 """Is a mutant killed, by whom, and is it sharp enough to prove anything? Pure rules over verdicts.
 
-A mutant is killed by a scenario of *its* requirement. One that turns more than half of its system's scenarios red, or
-that fails at start, is too blunt: it would make any scenario look good. A claim of a scenario on an id counts only when
+A mutant is killed by a scenario of *its* requirement. One that turns more than half of the scenarios of its system red,
+or that fails at start, is too blunt: it would make any scenario look good. A scenario counts once, whatever its
+parameters. A claim of a scenario on an id counts only when
 one of the id's mutants turned that scenario red. Source: DESIGN "Decisions" (proven only by a kill), contract world.
 """
 
@@ -38,19 +39,23 @@ class Fate:
         }
 
 
-def fate(mutant_id: str, breaks: str, verdicts: Mapping[str, str], claims: Mapping[str, Sequence[str]]) -> Fate:
-    """Judge one mutant by the verdict of every scenario of its system; `claims` are those of each scenario."""
+def fate(
+    mutant_id: str, breaks: str, verdicts: Mapping[str, str], claims: Mapping[str, Sequence[str]], total: int
+) -> Fate:
+    """Judge one mutant by the verdicts of what was played with it; `total`: how many scenarios its system has.
+
+    `claims` are those of each scenario.
+    """
     red = sorted(scenario for scenario, verdict in verdicts.items() if verdict in RED)
     killers = tuple(scenario for scenario in red if breaks in claims[scenario])
     others = tuple(scenario for scenario in red if breaks not in claims[scenario])
-    played = sum(verdict != "not_applicable" for verdict in verdicts.values())
     return Fate(
         id=mutant_id,
         requirement=breaks,
         killed=bool(killers),
         killed_by=killers,
         also_red=others,
-        too_blunt=2 * len(red) > played,
+        too_blunt=2 * len({_stem(scenario) for scenario in red}) > total,
         inconclusive=tuple(sorted(scenario for scenario, verdict in verdicts.items() if verdict == "inconclusive")),
     )
 
@@ -70,3 +75,7 @@ def findings(fates: Sequence[Fate], required: Iterable[str]) -> list[str]:
     broken = {one.requirement for one in fates}
     said += [f"{id_} has no mutant" for id_ in sorted(required) if id_ not in broken]
     return said
+
+
+def _stem(scenario: str) -> str:
+    return scenario.partition("[")[0]

@@ -1,7 +1,8 @@
 """Every scenario against every mutant, over a pool of processes that collect the scenarios once each.
 
-A worker is one pytest session whose loop runs all items again for each mutant it is given; the reference itself goes
-first, since a scenario that is red without a mutant proves nothing.
+A worker is one pytest session whose loop plays what it is given. First the reference plays everything, watched: a
+scenario that is red without a mutant proves nothing, and one that never enters what a mutant replaces is not played
+with it. Of those that do not claim the mutant's requirement, one set of parameters and one example speak for all.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import multiprocessing
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from multiprocessing.context import SpawnProcess
@@ -20,6 +21,8 @@ from typing import Any
 
 REFERENCE = "reference"
 ANSWER_S = 300.0
+CHUNK = 12
+"""How many scenarios of the reference make one job."""
 
 
 class MatrixError(Exception):
@@ -28,83 +31,110 @@ class MatrixError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One mutant (or REFERENCE): the verdict of every scenario, by id."""
+    """One mutant (or REFERENCE): the verdict of every scenario that was played, by id."""
 
     mutant_id: str
-    verdicts: dict[str, str]
+    verdicts: Mapping[str, str]
 
 
-def run_matrix(
-    mutant_ids: Sequence[str],
-    *,
-    scenarios: Path,
-    seed: int,
-    workers: int,
-    examples_max: int,
-    on_row: Callable[[Row], None],
-    only: Mapping[str, str] | None = None,
-) -> list[Row]:
-    """All rows, the reference's first, in the order of `mutant_ids`. `on_row` is told each as it comes.
+class Matrix:
+    """A pool of `workers` processes over the scenarios of a folder. Use it in `with`; it raises MatrixError."""
 
-    `only`: the one scenario to play for a mutant, and all of these for the reference; every scenario when None.
+    def __init__(self, scenarios: Path, *, seed: int, workers: int, examples_max: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._todo: Any = context.Queue()
+        self._done: Any = context.Queue()
+        self._pool: list[SpawnProcess] = [
+            context.Process(
+                target=_worker, args=(str(scenarios), seed, examples_max, self._todo, self._done), daemon=True
+            )
+            for _ in range(workers)
+        ]
 
-    Raises MatrixError when a worker dies or does not answer.
-    """
-    context = multiprocessing.get_context("spawn")
-    todo: Any = context.Queue()
-    done: Any = context.Queue()
-    everything = None if only is None else sorted(set(only.values()))
-    for mutant_id in [REFERENCE, *mutant_ids]:
-        todo.put((mutant_id, everything if only is None or mutant_id == REFERENCE else [only[mutant_id]]))
-    pool = []
-    for _ in range(max(1, min(workers, len(mutant_ids) + 1))):
-        todo.put(None)
-        process = context.Process(target=_worker, args=(str(scenarios), seed, examples_max, todo, done), daemon=True)
-        process.start()
-        pool.append(process)
-    rows: dict[str, Row] = {}
-    try:
-        while len(rows) <= len(mutant_ids):
-            row = Row(*_next(done, pool))
+    def __enter__(self) -> Matrix:
+        for process in self._pool:
+            process.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for _ in self._pool:
+            self._todo.put(None)
+        for process in self._pool:
+            process.join(0 if error[0] else 10)
+            process.kill()
+
+    def reference(self, wanted: Sequence[str] | None = None) -> tuple[Row, dict[str, list[str]]]:
+        """Play the reference: its row, and which mutants may change each scenario. `wanted`: ids; all when None."""
+        self._todo.put(("list", None))
+        ids = [id_ for id_ in self._answer() if wanted is None or id_ in wanted or stem(id_) in wanted]
+        chunks = [ids[start : start + CHUNK] for start in range(0, len(ids), CHUNK)]
+        for chunk in chunks:
+            self._todo.put(("watch", chunk))
+        verdicts: dict[str, str] = {}
+        changeable: dict[str, list[str]] = {}
+        for _ in chunks:
+            for id_, verdict, mutants in self._answer():
+                verdicts[id_], changeable[id_] = verdict, mutants
+        return Row(REFERENCE, {id_: verdicts[id_] for id_ in ids}), changeable
+
+    def mutants(self, jobs: Mapping[str, Sequence[str]], on_row: Callable[[Row], None]) -> list[Row]:
+        """Play these scenarios with each mutant; `on_row` is told each row as it comes. Rows in the order of `jobs`."""
+        for mutant_id, ids in jobs.items():
+            self._todo.put(("play", (mutant_id, list(ids))))
+        rows: dict[str, Row] = {}
+        for _ in jobs:
+            row = Row(*self._answer())
             rows[row.mutant_id] = row
             on_row(row)
-    finally:
-        for process in pool:
-            process.join(0 if len(rows) <= len(mutant_ids) else 10)
-            process.kill()
-    return [rows[mutant_id] for mutant_id in [REFERENCE, *mutant_ids]]
+        return [rows[mutant_id] for mutant_id in jobs]
+
+    def _answer(self) -> Any:
+        waited_s = 0.0
+        while waited_s < ANSWER_S:
+            try:
+                return self._done.get(timeout=1.0)
+            except Empty:
+                waited_s += 1.0
+                dead = [process.exitcode for process in self._pool if process.exitcode]
+                if dead:
+                    raise MatrixError(
+                        f"a worker ended with exit code {dead[0]}; expected it to play every mutant it was given; "
+                        "play one by hand: pytest scenarios --lasttick-target hostagent=mutant:ID"
+                    ) from None
+        raise MatrixError(f"no worker answered for {ANSWER_S:g} s; expected seconds a mutant; play one by hand")
 
 
-def _next(done: Any, pool: Sequence[SpawnProcess]) -> Any:
-    waited_s = 0.0
-    while waited_s < ANSWER_S:
-        try:
-            return done.get(timeout=1.0)
-        except Empty:
-            waited_s += 1.0
-            dead = [process.exitcode for process in pool if process.exitcode]
-            if dead:
-                raise MatrixError(
-                    f"a worker ended with exit code {dead[0]}; expected it to run every mutant it was given; "
-                    "run one mutant by hand: pytest scenarios --lasttick-target hostagent=mutant:ID"
-                ) from None
-    raise MatrixError(f"no worker answered for {ANSWER_S:g} s; expected a few seconds a mutant; run one by hand")
+def stem(id_: str) -> str:
+    """A scenario without its parameters."""
+    return id_.partition("[")[0]
+
+
+def to_play(
+    mutant_id: str, breaks: str, changeable: Mapping[str, Iterable[str]], claims: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """What to play with a mutant: all that claims its requirement, and one of each other that it may change."""
+    chosen: dict[str, None] = {}
+    stems: dict[str, None] = {}
+    for id_, mutants in changeable.items():
+        if breaks in claims[id_]:
+            chosen[id_] = None
+        elif mutant_id in mutants and stem(id_) not in stems:
+            stems[stem(id_)] = chosen[id_] = None
+    return list(chosen)
 
 
 def _worker(scenarios: str, seed: int, examples_max: int, todo: Any, done: Any) -> None:
     import pytest
 
-    arguments = [
-        scenarios,
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--rootdir=.",
-        "--import-mode=importlib",
-        "--no-header",
+    arguments = [scenarios, "-q", "-p", "no:cacheprovider", "--rootdir=.", "--import-mode=importlib", "--no-header"]
+    arguments += [
         "--tb=no",
+        "--lasttick-seed",
+        str(seed),
+        "--lasttick-brief",
+        "-o",
+        f"lasttick_examples={examples_max}",
     ]
-    arguments += ["--lasttick-seed", str(seed), "--lasttick-brief", "-o", f"lasttick_examples={examples_max}"]
     with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
         code = pytest.main(arguments, plugins=[_Loop(todo, done)])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
@@ -119,35 +149,49 @@ class _Loop:
         self._done = done
 
     def pytest_runtestloop(self, session: Any) -> bool:
-        from lasttick.marks import scenario_id
-        from lasttick.mutants import find
+        from lasttick.marks import MARK, scenario_id
+        from lasttick.mutants import catalogue, find
         from lasttick.plugin import OPTIONS
+        from lasttick.sweep.reach import Reach
 
         settings = session.config.stash[OPTIONS]
-        ids = {scenario_id(item.nodeid): item for item in session.items}
+        items = {scenario_id(item.nodeid): item for item in session.items}
+        claims = {id_: item.get_closest_marker(MARK).args[0].claims for id_, item in items.items()}
+        mutants = catalogue()
+        reach = Reach(mutants)
         while (job := self._todo.get()) is not None:
-            mutant_id, wanted = job
-            settings.mutant = None if mutant_id == REFERENCE else find(mutant_id)
-            played = [item for id_, item in ids.items() if wanted is None or _stem(id_) in wanted or id_ in wanted]
-            self._done.put((mutant_id, dict(map(_verdict, played))))
+            what, wanted = job
+            if what == "list":
+                self._done.put(list(items))
+            elif what == "watch":
+                settings.mutant = None
+                watched = []
+                with reach.watching():
+                    for id_ in wanted:
+                        verdict = _verdict(items[id_])
+                        reached = reach.take()
+                        watched.append((id_, verdict, [one.id for one in mutants if reach.may_change(one, reached)]))
+                self._done.put(watched)
+            else:
+                mutant_id, ids = wanted
+                settings.mutant = find(mutant_id)
+                told = {}
+                for id_ in ids:
+                    settings.first_only = settings.mutant.breaks not in claims[id_]
+                    told[id_] = _verdict(items[id_])
+                settings.first_only = False
+                self._done.put((mutant_id, told))
         return True
 
 
-def _stem(id_: str) -> str:
-    """A scenario without its parameters stands for all of them."""
-    return id_.partition("[")[0]
-
-
-def _verdict(item: Any) -> tuple[str, str]:
-    """Scenario id and verdict; an item that broke outside its body is red too."""
+def _verdict(item: Any) -> str:
+    """An item that broke outside its body is red too."""
     from _pytest.runner import runtestprotocol
 
-    from lasttick.marks import scenario_id
     from lasttick.plugin import PROPERTY
 
-    reports = runtestprotocol(item, log=False, nextitem=None)
-    for report in reports:
+    for report in runtestprotocol(item, log=False, nextitem=None):
         for name, value in report.user_properties:
             if name == PROPERTY:
-                return scenario_id(item.nodeid), str(json.loads(str(value))["verdict"])
-    return scenario_id(item.nodeid), "fail"
+                return str(json.loads(str(value))["verdict"])
+    return "fail"

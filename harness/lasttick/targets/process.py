@@ -121,6 +121,10 @@ class ProcessWorld(World):
             if failed.refused:
                 raise StartRefused(child.said()) from failed
             raise
+        except BaseException:
+            # Interrupted while it starts: it must not go on to write into a folder that is removed now.
+            child.kill()
+            raise
         return child, ready
 
     async def mcp_token(self, identity_dir: Path) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import tempfile
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
@@ -16,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lasttick.checks import exclusive, own_turn, seen
+from lasttick.checks import STANDING, seen
 from lasttick.engine.chance import derive
 from lasttick.engine.loop import BOUND_S, VirtualLoop, run_virtual
 from lasttick.engine.patches import deterministic
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 TRIES = 3
 """How often an example is played whose real time went past an instant it waited for (contract laws, "Real time")."""
 
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 Scenario = Callable[..., Coroutine[Any, Any, None]]
 
 
@@ -61,7 +63,7 @@ class ScenarioRun:
     def example(self, **arguments: Any) -> None:
         """Play the scenario once. Raises what it raises, CheckFailed for a broken invariant, Inconclusive."""
         trace = Trace()
-        shown = {name: repr(value) for name, value in arguments.items() if name not in self.untold}
+        shown = {name: _told(value) for name, value in arguments.items() if name not in self.untold}
         trace.emit("harness", "example", None, number=self.examples + 1, arguments=shown)
         seed = derive(self.seed, self.scenario_id, *(f"{name}={text}" for name, text in sorted(shown.items())))
         self.examples += 1
@@ -164,7 +166,7 @@ class ScenarioRun:
 
     def _judge(self, events: list[Event], *, broken_off: bool = False) -> list[Verdict]:
         """The standing checks on one example's trace. What they cannot tell of a story broken off is no finding."""
-        verdicts = [exclusive(events), own_turn(events)]
+        verdicts = [check(events) for check in STANDING]
         for verdict in verdicts:
             if broken_off and verdict.verdict == "inconclusive":
                 continue
@@ -172,6 +174,19 @@ class ScenarioRun:
             if before is None or _RANK[verdict.verdict] > _RANK[before.verdict]:
                 self._checks[verdict.id] = verdict
         return verdicts
+
+
+def _told(value: Any) -> str:
+    """`repr` without what differs between processes: the order of a set and the address of an object."""
+    if type(value) in (set, frozenset) and value:
+        members = "{" + ", ".join(sorted(map(_told, value))) + "}"
+        return members if type(value) is set else f"frozenset({members})"
+    if type(value) in (list, tuple) and value:
+        members = ", ".join(map(_told, value))
+        return f"[{members}]" if type(value) is list else f"({members}{',' * (len(value) == 1)})"
+    if type(value) is dict:
+        return "{" + ", ".join(f"{_told(key)}: {_told(member)}" for key, member in value.items()) + "}"
+    return ADDRESS.sub("", repr(value))
 
 
 def _scratch() -> str | None:

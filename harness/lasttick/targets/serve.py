@@ -27,6 +27,7 @@ from lasttick.engine.clock import SystemClock, SystemEntropy
 STOP_S = 1
 """What connections may take that are still open when the part behind them has ended."""
 HEADER_BYTES_MAX = 64 * 1024
+BACKLOG = 2048
 
 
 class ServeError(Exception):
@@ -145,11 +146,17 @@ async def _drivers(options: HostAgentOptions) -> AsyncIterator[Any]:
     """A rack elsewhere, or one of our own inside this process, reached over the same wire."""
     import httpx
 
+    from lasttick.reference.hostagent.config import is_http_url
     from lasttick.reference.hostagent.rack_client import RackClient
     from lasttick_fakes.devices import DeviceSpecError, Rack, parse_devices, rack_app
 
     only = options.only.split(",") if options.only else None
     if options.devices.startswith(("http://", "https://")):
+        if not is_http_url(options.devices):
+            raise ServeError(
+                f"--devices is {options.devices!r}; expected the URL of a rack, as in http://127.0.0.1:7001, or a "
+                "device list (contract world, host agent's surface); correct --devices"
+            )
         client = RackClient(options.devices, only=only)
         try:
             yield client
@@ -188,10 +195,13 @@ def _listen(host: str, port: int) -> socket.socket:
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
-    except OSError as error:
+        # Until somebody listens, others may bind the same port and would fail only when they are up.
+        listener.listen(BACKLOG)
+    except (OSError, UnicodeError) as error:
         raise ServeError(
-            f"cannot listen on {host}:{port}: {error.strerror or error}; expected a free port of this machine "
-            "(contract world, host agent's surface); choose another --port, or 0 for a free one"
+            f"cannot listen on {host}:{port}: {getattr(error, 'strerror', None) or error}; expected a "
+            "free port of this machine (contract world, host agent's surface); choose another --port, or 0 for a free "
+            "one"
         ) from error
     return listener
 
@@ -220,6 +230,7 @@ async def _serve(
             lifespan="off",
             log_config=None,
             access_log=False,
+            backlog=BACKLOG,
             timeout_graceful_shutdown=STOP_S,
             h11_max_incomplete_event_size=HEADER_BYTES_MAX,
         )
@@ -257,7 +268,14 @@ class _Server(uvicorn.Server):
             server.close()
         if self.on_stop is not None:
             await self.on_stop()
+        # Requests that are still coming in will not come to their end: their handlers are told so, not cancelled.
+        asyncio.get_running_loop().call_later(STOP_S / 2, self._hang_up)
         await super().shutdown(sockets)
+
+    def _hang_up(self) -> None:
+        for connection in list(self.server_state.connections):
+            if (transport := getattr(connection, "transport", None)) is not None:
+                transport.close()
 
     def stop(self) -> None:
         self.should_exit = True

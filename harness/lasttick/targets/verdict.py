@@ -5,7 +5,6 @@ Source: contract world, "Verdicts"; DESIGN "Words" (verdict).
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 
 from lasttick.checks import Verdict, VerdictWord
@@ -25,17 +24,19 @@ def judge(
     skipped: str | None,
     is_property: bool,
     duration_s: float,
+    replay: str,
+    text: str = "",
 ) -> ScenarioResult:
     """The result of one scenario. `error` is what ended it, `skipped` why it was not played at all.
 
     `laws` are those that the claims speak for. A check's id is the id it judges; a bare assertion counts against every
-    id claimed.
+    id claimed. `replay` is the command that plays it again, `text` its docstring.
     """
-    verdict, reason, t_s = _verdict(error, skipped)
+    verdict, reason, t_s = ended(error, skipped)
     checks = {check.id: check for check in (run.checks if run else [])}
     for claim in claims:
         if claim not in checks or _blames(error, claim):
-            checks[claim] = Verdict(claim, verdict, reason, t_s)
+            checks[claim] = Verdict(claim, verdict, error.reason if isinstance(error, CheckFailed) else reason, t_s)
     return ScenarioResult(
         id=scenario_id,
         requirements=tuple(claim for claim in claims if "/" not in claim),
@@ -47,17 +48,14 @@ def judge(
         trace_sha256=trace_sha256(run.events) if run else None,
         checks=tuple(checks.values()),
         examples=Examples(run.examples, run.failed) if run and is_property else None,
-        falsified=Falsified(run.arguments or {}, _replay(run)) if run and run.failed and is_property else None,
+        falsified=Falsified(run.arguments or {}, replay) if run and run.failed and is_property else None,
         trace=str(trace_path(scenario_id)) if run else None,
+        text=text,
     )
 
 
-def _replay(run: ScenarioRun) -> str:
-    words = ["lasttick", "run", run.scenario_id, "--seed", str(run.seed)]
-    return shlex.join(words if run.mode == "virtual" else [*words, "--mode", run.mode])
-
-
-def _verdict(error: BaseException | None, skipped: str | None) -> tuple[VerdictWord, str, float | None]:
+def ended(error: BaseException | None, skipped: str | None = None) -> tuple[VerdictWord, str, float | None]:
+    """Verdict, reason and instant for a scenario that ended with `error` (None: it came to its end)."""
     if skipped is not None:
         return "not_applicable", skipped, None
     if error is None:

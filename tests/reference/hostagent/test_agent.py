@@ -447,6 +447,7 @@ def test_other_hosts_are_refused(tmp_path: Path, host: str) -> None:
         ("ttl_s", float("nan")),
         ("ttl_s", float("inf")),
         ("ttl_s", True),
+        ("ttl_s", 1e308),
         ("ttl_s", "60"),
         ("heartbeat_s", 0),
         ("max_call_s", 0),
@@ -462,6 +463,7 @@ def test_other_hosts_are_refused(tmp_path: Path, host: str) -> None:
         ("cloud_url", "ftp://cloud"),
         ("cloud_url", "http://"),
         ("cloud_url", "http://[::1"),
+        ("cloud_url", "http://127.0.0.1:99999"),
     ],
 )
 def test_bad_values_are_named(tmp_path: Path, name: str, value: Any) -> None:

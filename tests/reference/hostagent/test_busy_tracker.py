@@ -229,6 +229,45 @@ def test_first_in_first_out() -> None:
     run(story)
 
 
+def test_a_line_has_one_alarm_however_often_the_device_is_handed_on() -> None:
+    """Each hand-over would otherwise wake the next in line only to set an alarm of its own."""
+
+    async def story(bench: Bench) -> None:
+        bench.tracker.acquire("phone-1", "alice")
+        sessions = [f"session-{n}" for n in range(20)]
+        waits = [bench.wait(session) for session in sessions]
+        await bench.clock.settle()
+        for holder in ["alice", *sessions[:9]]:
+            await bench.clock.advance(1)
+            bench.tracker.release_device("phone-1", holder)
+        await bench.clock.settle()
+        assert bench.clock.sleeps == 1
+        await bench.clock.advance(10_000)  # the others keep it until it expires
+        assert bench.ended == [
+            *((f"session-{n}", True, n + 1.0) for n in range(10)),
+            *((f"session-{n}", True, 10 + (n - 9) * TTL_S) for n in range(10, 20)),
+        ]
+        await asyncio.gather(*waits)
+
+    run(story)
+
+
+def test_a_wait_of_an_ended_session_is_over_at_once_wherever_it_stands() -> None:
+    async def story(bench: Bench) -> None:
+        bench.tracker.acquire("phone-1", "alice")
+        for session in ("bob", "carol", "bob"):
+            bench.wait(session)
+        await bench.clock.advance(1)
+        bench.tracker.release("bob")
+        bench.wait("bob")
+        await bench.clock.advance(1)
+        assert bench.ended == [("bob", False, 1.0), ("bob", False, 1.0), ("bob", False, 1.0)]
+        await bench.clock.advance(100)
+        assert bench.ended[3:] == [("carol", True, TTL_S)]
+
+    run(story)
+
+
 @pytest.mark.parametrize("newcomer", ["acquire", "wait", "begin_use", "cloud"])
 def test_nobody_passes_the_line_at_the_expiry(newcomer: str) -> None:
     async def story(bench: Bench) -> None:

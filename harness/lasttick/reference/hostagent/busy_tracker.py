@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
+from typing import Any
 
 from lasttick.model.lease import Answer, Holder
 from lasttick.ports import Clock
@@ -126,7 +128,7 @@ class McpBusyTracker:
         deadline_ns = self._now_ns() + (timeout if math.isinf(timeout) else round(timeout * 1e9))
         with self._lock:
             line = WaitingLine.of(self._table, device_id)
-            line.waiters.append(waiter)
+            line.join(waiter)
         holds = False
         try:
             while True:
@@ -145,8 +147,10 @@ class McpBusyTracker:
                         line.rejoin(now_ns, waiter)
                     if waiter not in line.waiters or now_ns >= deadline_ns:
                         return False
-                    wake_ns = now_ns + round(poll_interval * 1e9) if cloud_busy else line.wake_ns(waiter)
-                    bell = waiter.sleep_until(min(wake_ns, deadline_ns), polls=cloud_busy)
+                    poll_ns = now_ns + round(poll_interval * 1e9) if cloud_busy else math.inf
+                    bell = waiter.sleep_until(min(poll_ns, deadline_ns), polls=cloud_busy)
+                    if not cloud_busy:
+                        line.set_alarm(now_ns, waiter, self._alarm)
                 await self._rest(bell, (waiter.wake_ns - now_ns) / 1e9)
         finally:
             with self._lock:
@@ -168,10 +172,31 @@ class McpBusyTracker:
         finally:
             alarm.cancel()
 
+    async def _alarm(self, line: WaitingLine, seconds: float) -> None:
+        """The lease that a line waits for may have expired."""
+        await self._clock.sleep(seconds)
+        with self._lock:
+            line.alarm = None
+            line.serve(self._now_ns())
+
 
 def _set(bell: asyncio.Future[None]) -> None:
     if not bell.done():
         bell.set_result(None)
+
+
+def _in_loop(loop: asyncio.AbstractEventLoop, action: Callable[..., object], *arguments: object) -> None:
+    """Do it now if this is that loop's thread, else let that loop do it; nothing if the loop is closed."""
+    if loop.is_closed():
+        return
+    try:
+        here = asyncio.get_running_loop() is loop
+    except RuntimeError:
+        here = False
+    if here:
+        action(*arguments)
+    else:
+        loop.call_soon_threadsafe(action, *arguments)
 
 
 class _Waiter:
@@ -184,35 +209,49 @@ class _Waiter:
         self.handed: list[_Waiter] = []
         """The waiters of this session that share what was handed to one of them."""
         self.wake_ns: float = 0
+        """When this wait looks again by itself: at its time-out, or when the cloud has to be asked again."""
         self.polls = False
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self._bell: asyncio.Future[None] | None = None
 
     def sleep_until(self, wake_ns: float, *, polls: bool) -> asyncio.Future[None]:
         """The bell to wait for; `polls`: the cloud was busy and has to be asked again at `wake_ns`, not before."""
         self.wake_ns = wake_ns
         self.polls = polls
-        self._bell = self._loop.create_future()
+        self._bell = self.loop.create_future()
         return self._bell
 
     def ring(self) -> None:
-        if self._bell is None or self._loop.is_closed():
-            return
-        try:
-            here = asyncio.get_running_loop() is self._loop
-        except RuntimeError:
-            here = False
-        if here:
-            _set(self._bell)
-        else:
-            self._loop.call_soon_threadsafe(_set, self._bell)
+        if self._bell is not None:
+            _in_loop(self.loop, _set, self._bell)
+
+
+@dataclass(frozen=True, slots=True)
+class _Alarm:
+    """The task that looks at a line when its lease expires. It serves waiters of its own loop only."""
+
+    at_ns: float
+    task: asyncio.Task[None]
+
+    def rings_for(self, waiter: _Waiter) -> bool:
+        return self.task.get_loop() is waiter.loop and not self.task.done()
+
+    def cancel(self) -> None:
+        _in_loop(self.task.get_loop(), self.task.cancel)
 
 
 class WaitingLine:
-    """The sessions that wait for one device, first in front: a `lease_table.Line`, there while somebody waits."""
+    """The sessions that wait for one device, first in front: a `lease_table.Line`, there while somebody waits.
+
+    Nothing here looks at all waiters, so that a hand-over costs the same however long the line is. For the same reason
+    the line has one alarm for the expiry of the lease, which stays when the device is handed on: it may ring too early,
+    since later leases expire later, and never too late.
+    """
 
     def __init__(self, table: LeaseTable, device_id: str) -> None:
-        self.waiters: list[_Waiter] = []
+        self.waiters: OrderedDict[_Waiter, None] = OrderedDict()
+        self.alarm: _Alarm | None = None
+        self._of_holder: dict[Holder, list[_Waiter]] = {}
         self._table = table
         self._device_id = device_id
         self._handed: list[_Waiter] = []
@@ -224,57 +263,75 @@ class WaitingLine:
             line = table.lines[device_id] = cls(table, device_id)
         return line
 
+    def join(self, waiter: _Waiter) -> None:
+        """To the end of the line; not for a session that has ended."""
+        if not self._table.has_ended(waiter.holder):
+            self.waiters[waiter] = None
+            self._of_holder.setdefault(waiter.holder, []).append(waiter)
+
     def serve(self, now_ns: int, come: _Waiter | None = None) -> Holder | None:
         """Hand over what can be handed over. `come` has asked the cloud and may be given the device."""
-        for waiter in list(self.waiters):
-            if self._table.has_ended(waiter.holder):
-                self.waiters.remove(waiter)
-                waiter.ring()
         owner = self._table.owner(now_ns, self._device_id)
-        if owner is None and self.waiters:
-            first = self.waiters[0]
+        first = self._first()
+        if owner is None and first is not None:
             if first.asks_cloud and first is not come:
                 if not first.polls:
                     first.ring()
                 return first.holder
             self._hand_over(now_ns, first)
             owner = first.holder
-        # The other waits of a session that holds the device have what they wait for: they pass nobody.
-        for waiter in [w for w in self.waiters if w.holder == owner]:
-            if waiter.asks_cloud and waiter is not come:
-                waiter.ring()
-            else:
-                self._hand_over(now_ns, waiter)
-        if self.waiters and self.wake_ns(self.waiters[0]) < self.waiters[0].wake_ns:
-            self.waiters[0].ring()
+        if owner in self._of_holder:
+            # The other waits of a session that holds the device have what they wait for: they pass nobody.
+            for waiter in list(self._of_holder[owner]):
+                if waiter.asks_cloud and waiter is not come:
+                    waiter.ring()
+                else:
+                    self._hand_over(now_ns, waiter)
+        first = self._first()
+        if first is not None and self._free_ns() < min(first.wake_ns, self._alarm_ns(first)):
+            first.ring()
         return None
+
+    def holder_ended(self, now_ns: int, holder: Holder) -> None:
+        """A session is gone: its waits end, and what it held may be handed over."""
+        if self._table.has_ended(holder):
+            for waiter in self._of_holder.get(holder, [])[:]:
+                self._remove(waiter)
+                waiter.ring()
+        self.serve(now_ns)
 
     def rejoin(self, now_ns: int, waiter: _Waiter) -> None:
         """Back to the front for a waiter that lost what it was handed."""
         waiter.granted, waiter.handed = False, []
-        self.waiters.insert(0, waiter)
+        self.join(waiter)
+        if waiter in self.waiters:
+            self.waiters.move_to_end(waiter, last=False)
         self.serve(now_ns)
 
     def is_turn(self, now_ns: int, waiter: _Waiter) -> bool:
         """Could `waiter` have the device now, if the cloud lets go of it?"""
         owner = self._table.owner(now_ns, self._device_id)
-        return owner == waiter.holder or (owner is None and self.waiters[:1] == [waiter])
+        return owner == waiter.holder or (owner is None and self._first() is waiter)
 
-    def wake_ns(self, waiter: _Waiter) -> float:
-        """When to look again if no bell rings: at the expiry for the first in line, never for the others."""
-        free_ns = self._table.free_ns(self._device_id) if self.waiters[:1] == [waiter] else None
-        return math.inf if free_ns is None else free_ns
+    def set_alarm(self, now_ns: int, waiter: _Waiter, alarm: Callable[[WaitingLine, float], Any]) -> None:
+        """Somebody has to look at the expiry, if no bell rings: the first in line sees to that, never the others."""
+        free_ns = self._free_ns()
+        if self._first() is waiter and free_ns < min(waiter.wake_ns, self._alarm_ns(waiter)):
+            self._cancel_alarm()
+            self.alarm = _Alarm(free_ns, waiter.loop.create_task(alarm(self, max(0.0, (free_ns - now_ns) / 1e9))))
 
     def leave(self, now_ns: int, waiter: _Waiter, *, holds: bool) -> None:
         """The wait is over. What was handed to a wait that did not live to take it goes to the next."""
         if waiter in self.waiters:
-            self.waiters.remove(waiter)
+            self._remove(waiter)
         elif waiter.granted and not holds and waiter in waiter.handed:
             waiter.handed.remove(waiter)
             if not waiter.handed and self._table.free_ns(self._device_id) is not None:  # none of its calls runs
                 self._table.release(now_ns, self._device_id, waiter.holder)
-        self.serve(now_ns)
+        if not holds:
+            self.serve(now_ns)
         if not self.waiters and self._table.lines.get(self._device_id) is self:
+            self._cancel_alarm()
             del self._table.lines[self._device_id]
 
     def take(self, now_ns: int, waiter: _Waiter) -> Answer:
@@ -287,6 +344,30 @@ class WaitingLine:
         elif self._handed and self._handed[0].holder == waiter.holder:
             waiter.handed = self._handed
             self._handed.append(waiter)
-        self.waiters.remove(waiter)
+        self._remove(waiter)
         waiter.granted = True
         waiter.ring()
+
+    def _first(self) -> _Waiter | None:
+        return next(iter(self.waiters), None)
+
+    def _remove(self, waiter: _Waiter) -> None:
+        del self.waiters[waiter]
+        waits = self._of_holder[waiter.holder]
+        waits.remove(waiter)
+        if not waits:
+            del self._of_holder[waiter.holder]
+
+    def _free_ns(self) -> float:
+        """When time alone frees the device."""
+        free_ns = self._table.free_ns(self._device_id)
+        return math.inf if free_ns is None else free_ns
+
+    def _alarm_ns(self, waiter: _Waiter) -> float:
+        """When the alarm rings for `waiter`."""
+        return self.alarm.at_ns if self.alarm is not None and self.alarm.rings_for(waiter) else math.inf
+
+    def _cancel_alarm(self) -> None:
+        if self.alarm is not None:
+            self.alarm.cancel()
+            self.alarm = None

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from lasttick.model import errors
 from lasttick.model.errors import ToolError
@@ -105,9 +105,13 @@ class LeasedCalls:
         self._store = store
         self._clock = clock
         self._max_call_s = max_call_s
+        self._max_call_ns = round(max_call_s * 1e9)
         self._handlers = tools.tool_handlers(manager=manager)
         self._turns = Turns(clock)
         self._running: dict[asyncio.Task[None], DriverCall] = {}
+        self._driving: dict[DriverCall, int] = {}
+        """The calls that a driver is busy with, oldest first, and from when on that is too long (ns)."""
+        self._watcher: asyncio.Task[None] | None = None
 
     async def run(self, holder: Holder | None, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Call one of the 11 tools for `holder`. Raises ToolError; never waits for another holder's lease (ruling 16).
@@ -131,23 +135,20 @@ class LeasedCalls:
         if not await self._turns.take(device_id, holder, self._max_call_s):
             raise self._busy(device_id, holder, own=True)
         call = DriverCall(holder, tool, arguments)
-        task = asyncio.get_running_loop().create_task(self._carry_out(call))
-        self._running[task] = call
-        task.add_done_callback(self._ended)
+        self._running[asyncio.get_running_loop().create_task(self._carry_out(call))] = call
         return await self._answer(call)
 
     async def aclose(self) -> None:
         """The host agent stops: cancel what the drivers still do, and wait until they have ended."""
-        running = list(self._running)
-        for task in running:
+        tasks = list(self._running)
+        if self._watcher is not None:
+            tasks.append(self._watcher)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        call = self._running.pop(task)
-        if not task.cancelled() and isinstance(failure := task.exception(), Exception):
-            call.error = failure
-        call.settle()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for call in self._running.values():
+            call.settle()  # its task was cancelled before its first step
+        self._running.clear()
 
     async def _answer(self, call: DriverCall) -> dict[str, Any]:
         """Wait as the request. Cancelling it cancels the answer, not the driver call."""
@@ -165,8 +166,12 @@ class LeasedCalls:
                     await self._perform(call)
             finally:
                 await self._unpin(call)
+        except Exception as error:
+            call.error = error
         finally:
             self._turns.give(call.device_id, call.holder)
+            del self._running[cast("asyncio.Task[None]", asyncio.current_task())]
+            call.settle()
 
     async def _begin(self, device_id: str, holder: Holder) -> Decision:
         """Take or keep the lease and pin it, in one atomic step; a busy device is refused at once (rulings 2, 16)."""
@@ -177,19 +182,33 @@ class LeasedCalls:
         await self._store.end_use(call.device_id, call.holder)
 
     async def _perform(self, call: DriverCall) -> None:
-        timer = asyncio.ensure_future(self._watch(call))
+        self._driving[call] = self._clock.now_ns() + self._max_call_ns
+        if self._watcher is None or self._watcher.done():
+            self._watcher = asyncio.get_running_loop().create_task(self._watch(call))
         try:
             call.result = await self._handlers[call.tool](**call.arguments)
         except Exception as error:
             log.warning("device %s failed in %s: %s", call.device_id, call.tool, error, exc_info=error)
             call.error = errors.driver_error(call.device_id, str(error) or type(error).__name__)
         finally:
-            timer.cancel()
+            self._driving.pop(call, None)
             self._returned(call)
 
     async def _watch(self, call: DriverCall) -> None:
-        await self._clock.sleep(self._max_call_s)
-        self._stuck(call)
+        """Until no driver is busy; `call` is the oldest. One timer for all calls: it may find that none is too long."""
+        wait_s = self._max_call_s
+        while True:
+            await self._clock.sleep(wait_s)
+            now_ns = self._clock.now_ns()
+            while self._driving:
+                call, too_long_ns = next(iter(self._driving.items()))
+                if now_ns < too_long_ns:
+                    wait_s = (too_long_ns - now_ns) / 1e9
+                    break
+                del self._driving[call]
+                self._stuck(call)
+            else:
+                return
 
     def _stuck(self, call: DriverCall) -> None:
         """The driver call runs too long: answer, and let nobody near the device until it returns (ruling 13)."""

@@ -6,7 +6,6 @@ Source: contract world, "Host agent's surface"; HA-01 (both switches for a non-l
 from __future__ import annotations
 
 import ipaddress
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from lasttick.reference.hostagent.start_error import StartError
 
 ALLOW_VARIABLE = "HOST_AGENT_CONSOLE_ALLOW_NON_LOOPBACK"
 IDENTITY_VARIABLE = "HOST_AGENT_IDENTITY_PATH"
+SECONDS_MAX = 1e9
 WHERE = "contract world, host agent's surface"
 
 
@@ -64,13 +64,13 @@ class HostAgentConfig:
         """Raises ConfigError for the first option that cannot be."""
         for name in ("ttl_s", "heartbeat_s", "max_call_s", "session_idle_s"):
             value = getattr(self, name)
-            if not _is_number(value) or not math.isfinite(value) or value <= 0:
-                raise _wrong(name, value, "a finite number of seconds above 0")
+            if not _is_number(value) or not 0 < value <= SECONDS_MAX:
+                raise _wrong(name, value, f"a number of seconds above 0 and up to {SECONDS_MAX:g}")
         for name, low, high in (("port", 0, 65_535), ("claim_wait_s", 0, 60), ("assignments_max", 1, 10_000)):
             value = getattr(self, name)
             if type(value) is not int or not low <= value <= high:
                 raise _wrong(name, value, f"a whole number from {low} to {high}")
-        if self.cloud_url is not None and not _is_http_url(self.cloud_url):
+        if self.cloud_url is not None and not is_http_url(self.cloud_url):
             raise _wrong("cloud_url", self.cloud_url, "an http:// or https:// URL with a host")
         if not self.host.strip():
             raise _wrong("host", self.host, "a host name or address")
@@ -102,12 +102,13 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_http_url(text: str) -> bool:
+def is_http_url(text: str) -> bool:
+    """Whether a client can be pointed at it: the scheme, a host, and a port that can be."""
     try:
         url = httpx.URL(text)
     except httpx.InvalidURL:
         return False
-    return url.scheme in ("http", "https") and bool(url.host)
+    return url.scheme in ("http", "https") and bool(url.host) and (url.port is None or 0 < url.port <= 65_535)
 
 
 def _wrong(name: str, value: object, expected: str) -> ConfigError:

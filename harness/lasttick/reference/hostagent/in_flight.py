@@ -57,7 +57,7 @@ def flaw(message: Any) -> str | None:
     elif message.get("jsonrpc") != "2.0":
         was = 'without "jsonrpc": "2.0"'
     elif "method" not in message:
-        return None if "result" in message or "error" in message else _no_message("without a method")
+        return _answer_flaw(message)
     elif not isinstance(message["method"], str):
         was = f"with a method of type {type(message['method']).__name__}"
     elif message.get("params") is not None and not isinstance(message["params"], dict):
@@ -65,6 +65,19 @@ def flaw(message: Any) -> str | None:
     else:
         return None
     return _no_message(was)
+
+
+def _answer_flaw(message: dict[str, Any]) -> str | None:
+    """The same for a message without a method, which can only be an answer."""
+    id_, error = message.get("id"), message.get("error")
+    if "result" not in message and "error" not in message:
+        return _no_message("without a method")
+    has_id = isinstance(id_, str | int) and not isinstance(id_, bool)
+    if has_id and isinstance(message.get("result"), dict):
+        return None
+    if isinstance(error, dict) and isinstance(error.get("message"), str) and type(error.get("code")) is int:
+        return None if has_id or id_ is None else _no_message("an answer to an id that no request can have")
+    return _no_message("an answer without an id, or without an object as its result or error")
 
 
 def _no_message(was: str) -> str:

@@ -24,6 +24,10 @@ class Line(Protocol):
         """Hand a free device to the first in line; the holder a free device is kept for when it must come by itself."""
         ...
 
+    def holder_ended(self, now_ns: int, holder: Holder) -> None:
+        """`holder` waits for nothing any more; and `serve`."""
+        ...
+
 
 class LeaseTable:
     """The leases of one rack. `now_ns` never goes back between calls; device ids are any text, known or not.
@@ -105,7 +109,7 @@ class LeaseTable:
             self._give_up(record)
         self._bury(holder)
         for line in list(self.lines.values()):
-            line.serve(now_ns)
+            line.holder_ended(now_ns, holder)
         return device_ids
 
     def owner(self, now_ns: int, device_id: str) -> Holder | None:

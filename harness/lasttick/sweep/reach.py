@@ -1,0 +1,91 @@
+"""Which seams does a scenario reach? A scenario that never enters what a mutant replaces cannot be changed by it.
+
+Each mutant's patch is asked for its seams; then every seam is replaced by itself plus a mark, and the reference plays.
+A seam that is not a function (a constant, a class) counts as reached by everybody; a scenario that forks counts as
+reaching everything, since a child's marks are lost.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from typing import Any
+
+from lasttick.mutants import Mutant, Seam
+
+EVERYBODY = "everybody"
+
+
+class _Asked(Seam):
+    """Takes down what a patch would replace, and replaces nothing."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[Any, str]] = []
+
+    @contextmanager
+    def replace(self, owner: Any, name: str, value: Any) -> Iterator[None]:
+        self.found.append((owner, name))
+        yield
+
+
+def seams_of(mutant: Mutant) -> list[tuple[Any, str]]:
+    """Owner and attribute of everything that the mutant replaces."""
+    asked = _Asked()
+    with mutant.patch(asked):
+        return asked.found
+
+
+def key(owner: Any, name: str) -> str:
+    """`lasttick.model.lease:held`, the same in every process."""
+    where = getattr(owner, "__qualname__", None)
+    return f"{owner.__module__}.{where}:{name}" if where else f"{owner.__name__}:{name}"
+
+
+def _is_function(owner: Any, name: str) -> bool:
+    found = vars(owner).get(name)
+    return isinstance(found, staticmethod | classmethod) or (callable(found) and not isinstance(found, type))
+
+
+class Reach:
+    """While `watching`, `reached` fills with the keys of the seams that were entered."""
+
+    def __init__(self, mutants: Iterable[Mutant]) -> None:
+        self._seams = {key(owner, name): (owner, name) for mutant in mutants for owner, name in seams_of(mutant)}
+        self.reached: dict[str, None] = {}
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        with ExitStack() as stack:
+            stack.enter_context(Seam().replace(os, "fork", self._marked(EVERYBODY, os.fork)))
+            for name, (owner, attribute) in self._seams.items():
+                stack.enter_context(self._watched(name, owner, attribute))
+            yield
+
+    def take(self) -> list[str]:
+        """What was reached since the last take."""
+        reached, self.reached = list(self.reached), {}
+        return reached
+
+    def may_change(self, mutant: Mutant, reached: Iterable[str]) -> bool:
+        """Whether a scenario that reached these seams can be changed by the mutant."""
+        known = set(reached)
+        seams = seams_of(mutant)
+        return EVERYBODY in known or any(key(*seam) in known or not _is_function(*seam) for seam in seams)
+
+    def _watched(self, name: str, owner: Any, attribute: str) -> Any:
+        found = vars(owner).get(attribute)
+        if isinstance(found, staticmethod | classmethod):
+            return Seam().replace(owner, attribute, type(found)(self._marked(name, found.__func__)))
+        if _is_function(owner, attribute):
+            return Seam().replace(owner, attribute, self._marked(name, found))
+        return nullcontext()
+
+    def _marked(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def marked(*args: Any, **kwargs: Any) -> Any:
+            self.reached[name] = None
+            return function(*args, **kwargs)
+
+        return marked
