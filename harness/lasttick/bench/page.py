@@ -14,7 +14,7 @@ from typing import Any
 from lasttick.bench.table import COLUMNS, Cells, Report, cell_text, footnotes, short, split
 
 COLOURS = ("#1b6ca8", "#d1495b", "#3f9a5b", "#b07d12", "#7d4fa3")
-WIDTH, HEIGHT = 380, 260
+WIDTH, HEIGHT = 360, 250
 LEFT, RIGHT, TOP, BOTTOM = 58, 12, 30, 40
 STYLE = """
 body{font:14px/1.45 system-ui,sans-serif;margin:2em auto;max-width:82em;padding:0 1em;color:#1d2430;background:#fff}
