@@ -33,6 +33,7 @@ Commands:
   mcp-token     Print the host agent's MCP token; made if absent.
   serve         Any part as a server, until SIGTERM or Ctrl-C.
   mutants       Wrong versions on purpose: the suite, tested.
+  bench         How fast and how fair, as ratios to bare floors.
 """
 
 

@@ -248,7 +248,7 @@ MUTANTS: list[Mutant] = [
         breaks="HA-05",
         ruling=2,
         text="sessions and assignments look first and take later: in between, another has looked too",
-        killed_by=EXCLUSION + "at-the-last-tick-exactly-one-wins[alice-bob-cloud]",
+        killed_by=EXCLUSION + "at-the-last-tick-exactly-one-wins",
         patch=lambda seam: seam.replace(MemoryLeaseStore, "begin_use", look_then_act),
     ),
     Mutant(
