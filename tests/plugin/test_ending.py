@@ -154,3 +154,30 @@ def test_a_scenario_that_exits_has_failed(project: Any) -> None:
     ran = project.run()
     assert ran.code == 1, ran.out
     assert ran.words == {"before": "pass", "stopped": "fail", "then": "pass"}
+
+
+def test_a_check_that_fails_in_a_task_nobody_waits_for_is_a_failure(project: Any) -> None:
+    project.write(
+        """
+@scenario("HA-04")
+async def test_unseen(world: World) -> None:
+    async def check() -> None:
+        assert False, "seen by nobody"
+
+    task = asyncio.create_task(check())
+    await world.settle()
+    assert task.done()
+
+@scenario("HA-04")
+async def test_asked_about(world: World) -> None:
+    async def check() -> None:
+        assert False, "expected"
+
+    task = asyncio.create_task(check())
+    await world.settle()
+    assert task.exception() is not None
+"""
+    )
+    ran = project.run()
+    assert ran.words == {"unseen": "fail", "asked-about": "pass"}
+    assert ran.scenarios["unseen"]["reason"].startswith("seen by nobody")

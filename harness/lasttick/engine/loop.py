@@ -148,15 +148,20 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     # -- tasks: asyncio.all_tasks would walk those of every loop there ever was
 
     def keep(self, number: int, task: NumberedTask[Any]) -> None:
-        """A task was made. Those that are done are forgotten each time their number could have doubled."""
+        """A task was made. Those that are done and well are forgotten each time their number could have doubled."""
         self._tasks[number] = task
         if len(self._tasks) > self._tasks_max:
-            self._tasks = {number: task for number, task in self._tasks.items() if not task.done()}
+            self._tasks = {number: task for number, task in self._tasks.items() if not task.done() or _unseen(task)}
             self._tasks_max = max(1_000, 2 * len(self._tasks))
 
     def open_tasks(self) -> list[NumberedTask[Any]]:
         """Tasks not done, in the order of their creation."""
         return [task for task in self._tasks.values() if not task.done()]
+
+    def unseen_failures(self) -> list[BaseException]:
+        """What tasks raised that nobody has waited for or asked about, in the order of their creation."""
+        failed = [task for task in self._tasks.values() if _unseen(task)]
+        return [error for task in failed if (error := task.exception()) is not None]
 
     # -- threads: inline, or an error
 
@@ -230,6 +235,11 @@ def _cancel_all(loop: VirtualLoop) -> None:
     # What shields itself from cancellation may still sleep; give it a bounded virtual hour.
     loop.bound_s = loop.time() + BOUND_S
     loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+
+
+def _unseen(task: asyncio.Task[Any]) -> bool:
+    """Whether asyncio would log "exception was never retrieved" for it."""
+    return task.done() and bool(getattr(task, "_log_traceback", False))
 
 
 def _numbered_task(

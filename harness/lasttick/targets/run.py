@@ -137,6 +137,9 @@ class ScenarioRun:
             world = VirtualWorld(loop, seed=seed, trace=trace, path=folder, mutant=self.mutant)
             with deterministic(world.chance, world.clock):
                 await self._play_in(world, arguments)
+            # A check in a task that nobody waits for must not fail in silence.
+            for error in loop.unseen_failures():
+                raise error
 
         run_virtual(main, bound_s=BOUND_S)
 
