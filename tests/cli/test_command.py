@@ -204,3 +204,8 @@ def test_a_reader_that_has_gone_is_no_error() -> None:
     assert (both.returncode, both.stdout) == (0, "{")
     assert "Traceback" not in both.stderr
     assert "BrokenPipe" not in both.stderr
+
+
+def test_a_closed_standard_output_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+    assert execute(["requirements"]) == 0

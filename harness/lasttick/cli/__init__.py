@@ -45,7 +45,8 @@ def execute(arguments: Sequence[str]) -> int:
     """Run one command line. Returns its exit code; says on standard error why when it is not 0."""
     try:
         code = app(args=list(arguments), prog_name="lasttick", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed by who started it
+            sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except BrokenPipeError:
