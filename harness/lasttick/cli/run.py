@@ -6,6 +6,7 @@ The verdicts are those the plugin reports and writes into the run folder. Source
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout
@@ -41,14 +42,19 @@ def run_scenarios(
 
     from lasttick.evidence import RunVerdicts
 
+    # A cancelled CI job sends SIGTERM: end as on Ctrl-C, so that parts and scratch folders go too.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     gathered = Gathered()
     arguments = [*pytest_arguments([folder], seed=seed, mode=mode, target=target), "--lasttick-out", REPORTS]
     if pattern is not None:
         arguments += ["--lasttick-select", pattern]
     if workers is not None:
         arguments += ["-n", workers]
-    with redirect_stdout(sys.stderr) if as_json else nullcontext():
-        status = pytest.main(arguments, plugins=[gathered])
+    try:
+        with redirect_stdout(sys.stderr) if as_json else nullcontext():
+            status = pytest.main(arguments, plugins=[gathered])
+    finally:
+        signal.signal(signal.SIGTERM, before)
     run = RunVerdicts.of(gathered.results, seed=seed, mode=mode)
     if as_json:
         print(json.dumps(run.as_json(), indent=1, ensure_ascii=True))

@@ -56,7 +56,7 @@ class HostAgentOptions:
 
 def run_hostagent(options: HostAgentOptions) -> None:
     """Serve the reference host agent until it is told to stop. Raises ServeError."""
-    with _mutant(options.mutant):
+    with _mutant(options.mutant), contextlib.suppress(asyncio.CancelledError):
         asyncio.run(_hostagent(options))
 
 
@@ -70,7 +70,7 @@ def run_devices(*, devices: str, host: str = "127.0.0.1", port: int = 7001, muta
         except DeviceSpecError as error:
             raise ServeError(str(error)) from error
         try:
-            await _serve("devices", rack_app(rack), _listen(host, port), path="")
+            await _serve("devices", rack_app(rack), _listen_on_loopback(host, port), path="")
         finally:
             rack.close()
 
@@ -87,7 +87,7 @@ def run_cloud(
     async def serve() -> None:
         cloud = Cloud(SystemClock(), heartbeat_s=heartbeat_s)
         try:
-            await _serve("cloud", asgi(cloud), _listen(host, port), path="")
+            await _serve("cloud", asgi(cloud), _listen_on_loopback(host, port), path="")
         finally:
             await cloud.close()
 
@@ -114,6 +114,11 @@ async def _hostagent(options: HostAgentOptions) -> None:
     from lasttick.reference.hostagent.start_error import StartError
 
     _log_to_stderr()
+    main = asyncio.current_task()
+    assert main is not None
+    # Until the server takes over the signals: told to stop while it starts, it stops.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, main.cancel)
     async with contextlib.AsyncExitStack() as stack:
         try:
             config = HostAgentConfig.from_env(
@@ -204,6 +209,18 @@ def _listen(host: str, port: int) -> socket.socket:
             "one"
         ) from error
     return listener
+
+
+def _listen_on_loopback(host: str, port: int) -> socket.socket:
+    """A fake has no door of its own, so it is for this machine only. Raises ServeError."""
+    from lasttick.reference.hostagent.config import is_loopback
+
+    if not is_loopback(host):
+        raise ServeError(
+            f"host {host!r} can be reached from other machines; expected a loopback address, since a fake asks nobody "
+            "for a password (DESIGN, serve); use 127.0.0.1"
+        )
+    return _listen(host, port)
 
 
 def _listen_alone(options: HostAgentOptions, identity_dir: Path) -> socket.socket:
