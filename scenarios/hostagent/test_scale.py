@@ -36,7 +36,7 @@ def now_ns(world: World) -> int:
 
 
 @scenario("HA-18", rung="model", needs=("scale",))
-@settings(max_examples=120)
+@settings(max_examples=100)
 @given(
     history=st.lists(
         st.tuples(
@@ -73,7 +73,7 @@ async def test_any_history_of_the_store_is_that_of_the_plain_model(
 
 
 @scenario("HA-18", rung="model", needs=("scale",))
-@settings(max_examples=80)
+@settings(max_examples=60)
 @given(
     history=st.lists(
         st.tuples(

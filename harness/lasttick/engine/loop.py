@@ -151,8 +151,18 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """A task was made. Those that are done and well are forgotten each time their number could have doubled."""
         self._tasks[number] = task
         if len(self._tasks) > self._tasks_max:
-            self._tasks = {number: task for number, task in self._tasks.items() if not task.done() or _unseen(task)}
+            kept = {number: task for number, task in self._tasks.items() if not task.done() or _unseen(task)}
+            for number in self._tasks.keys() - kept.keys():
+                asyncio.tasks._unregister_task(self._tasks[number])
+            self._tasks = kept
             self._tasks_max = max(1_000, 2 * len(self._tasks))
+
+    def forget_tasks(self) -> None:
+        """The loop is over. asyncio keeps every task of every loop in one set until the collector comes by; ours of the
+        next loop have the same hashes again, and each would be compared with all of these."""
+        for task in self._tasks.values():
+            asyncio.tasks._unregister_task(task)
+        self._tasks.clear()
 
     def open_tasks(self) -> list[NumberedTask[Any]]:
         """Tasks not done, in the order of their creation."""
@@ -224,6 +234,7 @@ def run_virtual(
         finally:
             asyncio.set_event_loop(None)
             loop.close()
+            loop.forget_tasks()
 
 
 def _cancel_all(loop: VirtualLoop) -> None:
