@@ -22,7 +22,7 @@ scenarios: $(STAMP)
 	$(VENV)/bin/pytest scenarios
 
 process: $(STAMP)
-	$(VENV)/bin/pytest scenarios --lasttick-mode process
+	$(VENV)/bin/pytest scenarios --lasttick-mode process -n 4
 
 test: $(STAMP)
 	$(VENV)/bin/pytest tests -n 2

@@ -114,7 +114,7 @@ async def test_every_method_needs_the_token(world: World) -> None:
                 assert_let_in(answer, f"{what} with the token")
 
 
-@scenario("HA-02", rung="memory")
+@scenario("HA-02")
 async def test_the_scheme_has_no_case_and_the_token_has(world: World) -> None:
     """The scheme in four spellings opens the door. The token with its cases swapped does not, in any of them."""
     host = await world.hostagent()
@@ -124,7 +124,7 @@ async def test_the_scheme_has_no_case_and_the_token_has(world: World) -> None:
             assert_refused(await knock(http, host, bearer(f"{scheme} {SWAPPED}")), f"{scheme}, token in other case")
 
 
-@scenario("HA-02", rung="memory")
+@scenario("HA-02")
 async def test_the_query_and_the_body_open_nothing(world: World) -> None:
     """The token in the query under four names, for GET and POST, and in a form. Never let in."""
     host = await world.hostagent()
@@ -227,7 +227,7 @@ async def test_refusals_are_silent_and_the_first_success_is_told_once(world: Wor
     assert told[1] == told[2], f"later successes must all look alike: {dict(told[1])}, then {dict(told[2])}"
 
 
-@scenario("HA-02", "HA-15", rung="memory")
+@scenario("HA-02", "HA-15")
 async def test_the_first_success_is_told_once_per_process(world: World) -> None:
     """Two agents come in, the host restarts, two come in again. The line about the first success comes once before the
     restart and once after it."""
@@ -250,7 +250,7 @@ async def test_the_first_success_is_told_once_per_process(world: World) -> None:
     assert told[2] - told[3] == first, f"expected the same line once after the restart, got {dict(told[2] - told[3])}"
 
 
-@scenario("HA-02", rung="memory")
+@scenario("HA-02")
 async def test_cookie_and_token_never_stand_in_for_each_other(world: World) -> None:
     """The console's cookie at /mcp, the MCP token at the console in every place it could be put. Neither opens what is
     not its own."""

@@ -22,7 +22,7 @@ LEASED: dict[str, dict[str, Any]] = {
 }
 
 
-@scenario("HA-10", rung="memory")
+@scenario("HA-10")
 async def test_a_client_without_a_session_sees_everything_and_drives_nothing(world: World) -> None:
     """A client of 2026-07-28, which has no session, lists tools and devices and reads a status beside a sessionful one.
     Each of the nine leased tools is -32001 no_session, also for the device that the other holds; none is touched."""
@@ -48,7 +48,7 @@ async def test_a_client_without_a_session_sees_everything_and_drives_nothing(wor
     assert world.device("phone-2").calls == 0
 
 
-@scenario("HA-10", rung="memory")
+@scenario("HA-10")
 @pytest.mark.parametrize("era", ["handshake", "modern"])
 async def test_bad_calls_are_refused_alike_in_both_eras(world: World, era: str) -> None:
     """The same wrong calls from a client with and from one without a session.

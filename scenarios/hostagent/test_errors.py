@@ -245,7 +245,7 @@ ROWS: dict[str, Row] = {
 }
 
 
-@scenario("HA-10", rung="memory")
+@scenario("HA-10")
 @pytest.mark.parametrize("row", list(ROWS))
 async def test_matrix_row(world: World, row: str) -> None:
     """One row of the error matrix (seed 002, section 7) is provoked and its answer read by a plain client.

@@ -47,7 +47,7 @@ MALFORMED: dict[str, tuple[bytes, int, int]] = {
 }
 
 
-@scenario("HA-10", rung="memory")
+@scenario("HA-10")
 @pytest.mark.parametrize("frame", list(MALFORMED))
 async def test_a_malformed_frame_gets_one_clear_error(world: World, frame: str) -> None:
     """A client with the right token sends bytes that are no proper message.
@@ -120,7 +120,7 @@ def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     return tool, arguments
 
 
-@scenario("HA-10", sees=("well-called", "refused"), rung="memory")
+@scenario("HA-10", sees=("well-called", "refused"))
 @settings(max_examples=6)
 @given(sent=st.lists(calls(), min_size=4, max_size=8))
 @example(sent=[("tap", {"device_id": "phone-1", "x": True, "y": 1}), ("tap", {"device_id": "phone-1", "x": 1, "y": 1})])

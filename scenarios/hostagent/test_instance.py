@@ -24,7 +24,7 @@ async def test_a_second_host_agent_refuses(world: World) -> None:
     assert await host.busy() == ["phone-1"]
 
 
-@scenario("HA-23", rung="memory")
+@scenario("HA-23")
 async def test_the_lock_comes_before_the_token(world: World) -> None:
     """The token file is deleted under a running host, then a second one starts. It refuses before it makes a token:
     there is still no file, and the first host's token still opens its door."""
@@ -38,7 +38,7 @@ async def test_the_lock_comes_before_the_token(world: World) -> None:
     assert (await host.client("alice", token=token)).raw.session_id
 
 
-@scenario("HA-23", rung="memory")
+@scenario("HA-23")
 async def test_the_folder_is_free_after_a_stop(world: World) -> None:
     """The first host agent stops in good order, after having refused a second. Now the second starts, with the same
     token."""
@@ -52,7 +52,7 @@ async def test_the_folder_is_free_after_a_stop(world: World) -> None:
     assert (await (await second.client("alice")).tap("phone-1")).ok
 
 
-@scenario("HA-23", rung="memory")
+@scenario("HA-23")
 async def test_the_folder_is_free_after_a_kill(world: World) -> None:
     """The first host agent is gone from one instant to the next and leaves its files behind. The second starts at once,
     with the same token."""
@@ -81,7 +81,7 @@ async def test_the_folder_is_free_after_kill_9(world: World) -> None:
     assert str(first_pid) not in said.replace(str(second.pid), ""), f"the dead one's pid is shown: {said}"
 
 
-@scenario("HA-23", "HA-02", rung="memory")
+@scenario("HA-23", "HA-02")
 async def test_the_start_is_told_in_its_order(world: World) -> None:
     """A start on an empty folder and one on a used folder. At INFO the token file's path is told, then that /mcp is up;
     the token itself is never told."""
@@ -104,7 +104,7 @@ async def test_the_start_is_told_in_its_order(world: World) -> None:
             await host.restart()
 
 
-@scenario("HA-23", "HA-03", rung="memory")
+@scenario("HA-23", "HA-03")
 async def test_the_cloud_hears_nothing_of_a_start_that_fails(world: World) -> None:
     """A host agent with a corrupt token file, and a second one on a folder in use. Neither registers or beats: the
     cloud hears only of the host that runs, and only once it is up."""

@@ -42,7 +42,7 @@ def port_of(host: Any) -> int:
     return port
 
 
-@scenario("HA-01", rung="memory")
+@scenario("HA-01")
 async def test_both_spellings_are_the_endpoint(world: World) -> None:
     """POST to /mcp and to /mcp/: both answer 200 themselves, no redirect. A session opened at one works at the
     other."""
@@ -65,7 +65,7 @@ async def test_both_spellings_are_the_endpoint(world: World) -> None:
             assert "take_screenshot" in listed.text, f"tools/list at {other}: {listed.text[:100]}"
 
 
-@scenario("HA-01", "HA-02", rung="memory")
+@scenario("HA-01", "HA-02")
 async def test_other_paths_are_the_consoles(world: World) -> None:
     """Paths near /mcp, with and without the token. The console's 404 for all, and its own pages stay its own."""
     host = await world.hostagent()
@@ -84,7 +84,7 @@ async def test_other_paths_are_the_consoles(world: World) -> None:
             assert answer.status_code == 401, f"the console's status wants its login, also with {list(headers)}"
 
 
-@scenario("HA-01", rung="memory")
+@scenario("HA-01")
 @pytest.mark.parametrize("switches", ["none", "flag", "variable", "variable-0"])
 @pytest.mark.parametrize("address", ["0.0.0.0", "192.0.2.1", HOST])
 async def test_one_switch_lets_nobody_in(world: World, address: str, switches: str) -> None:
@@ -120,7 +120,7 @@ async def test_both_switches_let_that_host_in_and_no_other(world: World) -> None
         assert answer.status_code == 421, f"another port in Host gave {answer.status_code}"
 
 
-@scenario("HA-01", rung="memory")
+@scenario("HA-01")
 async def test_on_loopback_only_loopback_names_are_served(world: World) -> None:
     """The usual start. A browser sent here by a foreign page (foreign Host, foreign Origin) is refused with the token
     in its hand; loopback names are served."""
@@ -138,7 +138,7 @@ async def test_on_loopback_only_loopback_names_are_served(world: World) -> None:
         assert (await initialize(http, host, origin="null")).status_code == 403, "Origin null is foreign"
 
 
-@scenario("HA-01", rung="memory")
+@scenario("HA-01")
 async def test_stops_in_five_seconds_with_answers_as_streams(world: World) -> None:
     """The same with answers as event streams: the call in flight is one more open stream. Gone within five seconds."""
     await stops_in_time(world, sse=True)

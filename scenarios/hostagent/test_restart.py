@@ -24,7 +24,7 @@ async def test_leases_vanish_and_the_token_stays(world: World) -> None:
     await leases_vanish(world, "stop")
 
 
-@scenario("HA-15", rung="memory")
+@scenario("HA-15")
 async def test_leases_vanish_with_a_kill(world: World) -> None:
     """The same when the host is killed. The phone is free at once, for Bob; the token and its file are the same."""
     await leases_vanish(world, "kill")
@@ -46,7 +46,7 @@ async def leases_vanish(world: World, way: str) -> None:
     assert await host.busy() == ["phone-1"], "bob holds it now"
 
 
-@scenario("HA-15", "HA-07", rung="memory")
+@scenario("HA-15", "HA-07")
 @pytest.mark.parametrize("way", WAYS)
 async def test_old_sessions_are_unknown_and_clients_reconnect(world: World, way: str) -> None:
     """Alice and Bob have sessions when the host restarts. Their ids answer 404 on every method and take no lease; with
@@ -75,7 +75,7 @@ async def test_old_sessions_are_unknown_and_clients_reconnect(world: World, way:
     assert phone.callers == ["alice", "bob"]
 
 
-@scenario("HA-15", rung="memory")
+@scenario("HA-15")
 async def test_nothing_about_leases_is_on_disk(world: World) -> None:
     """A lease is taken, used, and outlived by a stop. The identity folder holds the same files before, while and
     after."""

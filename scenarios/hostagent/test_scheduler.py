@@ -21,7 +21,7 @@ from scenarios.hostagent.steps import (
 )
 
 
-@scenario("HA-08", rung="memory")
+@scenario("HA-08")
 async def test_a_leased_device_is_skipped_within_one_heartbeat(world: World) -> None:
     """An agent takes one of two phones; the cloud gets work for both. The free one works, the other is left alone.
     One heartbeat after the lease, until it ends, no assignment is made; every heartbeat's bytes say what is held."""
@@ -84,7 +84,7 @@ TROUBLE = st.tuples(
 )
 
 
-@scenario("HA-08", sees=("skipped", "blind-window"), rung="memory")
+@scenario("HA-08", sees=("skipped", "blind-window"))
 @settings(max_examples=6)
 @given(troubles=st.lists(TROUBLE, min_size=1, max_size=3))
 @example(troubles=[("ignore", 2, 0.25)])
@@ -121,7 +121,7 @@ async def test_troubled_heartbeats_never_let_the_cloud_act_on_a_held_device(
             world.saw("skipped")
 
 
-@scenario("HA-08", sees=("reordered",), rung="memory")
+@scenario("HA-08", sees=("reordered",))
 @settings(max_examples=4)
 @given(late=st.floats(1.05, 2.9))
 @example(late=1.5)
@@ -150,7 +150,7 @@ async def test_a_heartbeat_that_is_overtaken_changes_nothing(world: World, late:
     assert world.device("phone-1").callers == ["alice", "alice"]
 
 
-@scenario("HA-08", rung="memory")
+@scenario("HA-08")
 async def test_a_restarted_cloud_knows_nothing_until_the_next_heartbeat(world: World) -> None:
     """The cloud restarts while an agent holds a phone, and has work for it. Nobody stored the lease.
     It gives out nothing before a heartbeat, and that heartbeat sets its view right."""
@@ -178,7 +178,7 @@ async def test_a_restarted_cloud_knows_nothing_until_the_next_heartbeat(world: W
     assert (await cloud.finished(task_id))["state"] == "succeeded"
 
 
-@scenario("HA-08", rung="memory")
+@scenario("HA-08")
 async def test_a_cloud_that_was_down_gets_the_view_right_with_one_heartbeat(world: World) -> None:
     """The cloud is away for several heartbeats. Tools go on working for the agent all the time.
     When it is back, the host is known again and what it holds is skipped."""
@@ -199,7 +199,7 @@ async def test_a_cloud_that_was_down_gets_the_view_right_with_one_heartbeat(worl
     assert world.device("phone-1").callers == ["alice"] * 4
 
 
-@scenario("HA-08", rung="memory")
+@scenario("HA-08")
 async def test_a_host_that_never_sends_the_field_is_served_as_before(world: World) -> None:
     """A host from before leases sends heartbeats without `mcp_busy_device_ids`; a new one sends a list of them.
     Without the field, and with an empty list, the work is given out; for a device on the list it is not."""

@@ -9,7 +9,7 @@ from lasttick import World, scenario
 from scenarios.hostagent.steps import heard, listening, workflow
 
 
-@scenario("HA-10", rung="memory")
+@scenario("HA-10")
 async def test_a_hung_call_ends_in_driver_stuck_and_quarantine(world: World) -> None:
     """A phone hangs in a tap for longer than a call may take. The agent is told at max_call_s, and all are refused.
     When the driver returns at last the phone is out of quarantine, still leased for a TTL from then, and then free."""
@@ -48,7 +48,7 @@ async def test_a_hung_call_ends_in_driver_stuck_and_quarantine(world: World) -> 
     assert phone.callers == ["alice", "bob"]
 
 
-@scenario("HA-10", sees=("answered", "stuck"), rung="memory")
+@scenario("HA-10", sees=("answered", "stuck"))
 @settings(max_examples=6)
 @given(ticks=st.integers(-4, 4))
 @example(ticks=-1)
@@ -76,7 +76,7 @@ async def test_a_call_may_take_max_call_s_and_no_tick_more(world: World, ticks: 
     assert (await alice.tap("phone-1")).ok
 
 
-@scenario("HA-10", rung="memory")
+@scenario("HA-10")
 async def test_an_assignment_that_hangs_fails_and_frees_the_phone_when_the_driver_returns(world: World) -> None:
     """The cloud's tap hangs. Its assignment is reported as failed at max_call_s, with the phone in quarantine.
     When the driver returns, no lease is left: an agent gets the phone at once."""

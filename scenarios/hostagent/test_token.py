@@ -78,7 +78,7 @@ def assert_says(said: str, path: Path) -> None:
     assert SECRET not in said, f"the refusal shows the token: {said}"
 
 
-@scenario("HA-03", rung="memory")
+@scenario("HA-03")
 async def test_made_once_and_used_again(world: World) -> None:
     """An empty folder, two starts, and mcp-token before, between and after. One token for all, in a file of mode 0600
     that is written once and holds version, token and time."""
@@ -100,7 +100,7 @@ async def test_made_once_and_used_again(world: World) -> None:
     assert not [found.name for found in folder.iterdir() if found.suffix == ".tmp"], "no temporary file is left"
 
 
-@scenario("HA-03", rung="memory")
+@scenario("HA-03")
 async def test_each_host_has_a_token_of_its_own(world: World) -> None:
     """Two hosts in two folders. Two tokens, and neither opens the other's door."""
     one, two = await world.hostagent(), await world.hostagent(devices=["phone-2"])
@@ -133,7 +133,7 @@ async def test_racing_processes_end_with_one_token(world: World, racers: int) ->
     assert host.token == ends[0].text, "the host that starts then has it too"
 
 
-@scenario("HA-03", rung="memory")
+@scenario("HA-03")
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o644, 0o666, 0o700], ids="{:04o}".format)
 async def test_a_looser_mode_is_refused(world: World, mode: int) -> None:
     """A good token file that others may read, write or run. The start is refused with the mode and the cure, and the
@@ -149,7 +149,7 @@ async def test_a_looser_mode_is_refused(world: World, mode: int) -> None:
     assert host.token == SECRET
 
 
-@scenario("HA-03", rung="memory")
+@scenario("HA-03")
 @pytest.mark.parametrize("row", BAD)
 async def test_a_wrong_content_stops_the_start(world: World, row: str) -> None:
     """A token file that is empty, corrupt, of another version or type. Start and mcp-token are refused with the file's
@@ -164,7 +164,7 @@ async def test_a_wrong_content_stops_the_start(world: World, row: str) -> None:
     assert host.token != SECRET
 
 
-@scenario("HA-03", rung="memory")
+@scenario("HA-03")
 async def test_a_corrupt_file_stops_a_real_start(world: World) -> None:
     """A torn token file. The start ends with a message that names the file, and leaves it."""
     path = put(folder_of(world), BAD["corrupt"])
@@ -172,7 +172,7 @@ async def test_a_corrupt_file_stops_a_real_start(world: World) -> None:
     assert path.read_text() == BAD["corrupt"]
 
 
-@scenario("HA-03", rung="memory")
+@scenario("HA-03")
 @pytest.mark.parametrize("what", ["symlink", "dangling-symlink", "directory", "full-directory", "pipe"])
 async def test_what_is_no_file_is_refused(world: World, what: str) -> None:
     """A link to a good file, a link to nothing, a directory or a pipe in place of the file. The start is refused, does
@@ -226,7 +226,7 @@ async def test_without_the_right_to_it_it_is_refused(world: World, what: str) ->
     assert left == expected, f"nothing may be made or replaced, the folder now holds {left}"
 
 
-@scenario("HA-03", rung="memory")
+@scenario("HA-03")
 async def test_deleting_the_file_rotates_at_restart_only(world: World) -> None:
     """The token file is deleted under a running host. The old token goes on opening the door until the restart, and
     never after it; the new one is in a new file."""
@@ -244,7 +244,7 @@ async def test_deleting_the_file_rotates_at_restart_only(world: World) -> None:
     assert (await host.client("bob")).raw.session_id, "the new token opens the door"
 
 
-@scenario("HA-03", rung="memory", sees=("killed-without-file", "killed-with-file", "not-killed"))
+@scenario("HA-03", sees=("killed-without-file", "killed-with-file", "not-killed"), rung="memory")
 @settings(max_examples=12)
 @given(step=st.integers(0, 9))
 @example(step=0)

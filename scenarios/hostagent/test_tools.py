@@ -28,7 +28,7 @@ NAMES = [
 DEVICES = {"android": "phone-1=android", "ios@2": "phone-1=ios@2", "ios@3": "phone-1=ios@3"}
 
 
-@scenario("HA-22", rung="memory")
+@scenario("HA-22")
 @pytest.mark.parametrize("era", ["handshake", "modern"])
 async def test_the_list_is_exactly_the_eleven_tools(world: World, era: str) -> None:
     """A client of either era asks which tools there are.
@@ -61,7 +61,7 @@ def leaves(node: dict[str, Any]) -> list[dict[str, Any]]:
     return [leaf for child in node["children"] for leaf in (leaves(child) if child["children"] else [child])]
 
 
-@scenario("HA-22", rung="memory")
+@scenario("HA-22")
 @pytest.mark.parametrize("how", ["find_text", "find_icon", "get_ui_tree"])
 @pytest.mark.parametrize("device", list(DEVICES))
 async def test_a_tap_at_the_point_that_a_tool_gave_hits_that_widget(world: World, device: str, how: str) -> None:
@@ -88,7 +88,7 @@ async def pixels(client: Any) -> bytes:
     return picture.convert("RGB").tobytes()
 
 
-@scenario("HA-22", rung="memory")
+@scenario("HA-22")
 @pytest.mark.parametrize("device", list(DEVICES)[:2])
 async def test_what_is_done_shows_on_the_next_screenshot(world: World, device: str) -> None:
     """An agent launches an app, types into a field and swipes a list, with a screenshot before and after each.
