@@ -37,14 +37,19 @@ class Log(Protocol):
 
 
 class HeardLog(logging.Handler):
-    """Listens on the root logger, from DEBUG on, until closed."""
+    """Listens on the root logger, from DEBUG on, until closed; loggers that keep their lines to themselves pass them on.
+
+    (uvicorn sets some of its own so, for the whole process.)
+    """
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
         self.lines: list[LogLine] = []
         self._root = logging.getLogger()
-        self._level_before = self._root.level
-        self._root.setLevel(logging.DEBUG)
+        self._before = [(logger, logger.level, logger.propagate) for logger in [self._root, *_secretive()]]
+        for logger, _, _ in self._before:
+            logger.setLevel(logging.DEBUG)
+            logger.propagate = True
         self._root.addHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -53,8 +58,16 @@ class HeardLog(logging.Handler):
 
     def close(self) -> None:
         self._root.removeHandler(self)
-        self._root.setLevel(self._level_before)
+        for logger, level, propagate in self._before:
+            logger.setLevel(level)
+            logger.propagate = propagate
         super().close()
+
+
+def _secretive() -> list[logging.Logger]:
+    """Loggers whose lines would not reach the root from DEBUG on; in the order of their making."""
+    made = [logger for logger in logging.root.manager.loggerDict.values() if isinstance(logger, logging.Logger)]
+    return [logger for logger in made if not logger.propagate or logger.level > logging.DEBUG]
 
 
 class WrittenLog:

@@ -41,7 +41,11 @@ class Nursery:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "lasttick.targets.nursery"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, "-m", "lasttick.targets.nursery"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # Ctrl-C at a terminal is for this test process alone, which then ends the parts in its own order.
+            start_new_session=True,
         )
         self.codes: dict[int, int] = {}
         self._text = b""

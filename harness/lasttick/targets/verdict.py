@@ -35,7 +35,9 @@ def judge(
     verdict, reason, t_s = ended(error, skipped)
     checks = {check.id: check for check in (run.checks if run else [])}
     for claim in claims:
-        if claim not in checks or _blames(error, claim):
+        judged = checks.get(claim)
+        # What the devices saw says more than the assertion that noticed it.
+        if judged is None or (judged.verdict != "fail" and _blames(error, claim)):
             checks[claim] = Verdict(claim, verdict, error.reason if isinstance(error, CheckFailed) else reason, t_s)
     return ScenarioResult(
         id=scenario_id,
