@@ -37,7 +37,7 @@ class Log(Protocol):
 
 
 class HeardLog(logging.Handler):
-    """Listens on the root logger, from DEBUG on, until closed; loggers that keep their lines to themselves pass them on.
+    """Listens on the root logger, from DEBUG on, until closed; loggers that keep their lines to themselves tell it too.
 
     (uvicorn sets some of its own so, for the whole process.)
     """
