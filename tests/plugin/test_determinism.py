@@ -86,7 +86,9 @@ def test_a_wrong_claim_under_xdist_is_told(project: Any) -> None:
 def test_the_seed_changes_the_story(project: Any) -> None:
     project.write(STORY)
     one, again, two = project.run(), project.run("--lasttick-seed", "1"), project.run("--lasttick-seed", "2")
-    assert one.hashes == again.hashes
+    # The planted scenario iterates over a set: it may differ from run to run, which another test is about.
+    honest = [name for name in one.hashes if name != "planted"]
+    assert {name: one.hashes[name] for name in honest} == {name: again.hashes[name] for name in honest}
     assert two.verdicts["seed"] == 2
     assert one.hashes["honest"] != two.hashes["honest"]
     assert one.hashes["property"] != two.hashes["property"]
