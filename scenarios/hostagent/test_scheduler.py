@@ -26,7 +26,7 @@ async def test_a_leased_device_is_skipped_within_one_heartbeat(world: World) -> 
     """An agent takes one of two phones; the cloud gets work for both. The free one works, the other is left alone.
     One heartbeat after the lease, until it ends, no assignment is made; every heartbeat's bytes say what is held."""
     cloud = await world.cloud()
-    host = await world.hostagent(devices=["phone-1", "phone-2"])
+    host = await world.hostagent(devices=["phone-1", "phone-2"], heartbeat_s=world.ttl_s / 4)
     phone = world.device("phone-1")
     alice = await host.client("alice")
     await heard(world, cloud)
