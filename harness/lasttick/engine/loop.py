@@ -151,7 +151,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """A task was made. Those that are done and well are forgotten each time their number could have doubled."""
         self._tasks[number] = task
         if len(self._tasks) > self._tasks_max:
-            kept = {number: task for number, task in self._tasks.items() if not task.done() or _unseen(task)}
+            kept = {number: task for number, task in self._tasks.items() if not task.done() or unseen(task)}
             for number in self._tasks.keys() - kept.keys():
                 asyncio.tasks._unregister_task(self._tasks[number])
             self._tasks = kept
@@ -170,7 +170,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def unseen_failures(self) -> list[BaseException]:
         """What tasks raised that nobody has waited for or asked about, in the order of their creation."""
-        failed = [task for task in self._tasks.values() if _unseen(task)]
+        failed = [task for task in self._tasks.values() if unseen(task)]
         return [error for task in failed if (error := task.exception()) is not None]
 
     # -- threads: inline, or an error
@@ -248,7 +248,7 @@ def _cancel_all(loop: VirtualLoop) -> None:
     loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
 
 
-def _unseen(task: asyncio.Task[Any]) -> bool:
+def unseen(task: asyncio.Task[Any]) -> bool:
     """Whether asyncio would log "exception was never retrieved" for it."""
     return task.done() and bool(getattr(task, "_log_traceback", False))
 

@@ -157,8 +157,7 @@ class _Loop:
         settings = session.config.stash[OPTIONS]
         items = {scenario_id(item.nodeid): item for item in session.items}
         claims = {id_: item.get_closest_marker(MARK).args[0].claims for id_, item in items.items()}
-        mutants = catalogue()
-        reach = Reach(mutants)
+        reach = Reach(catalogue())
         while (job := self._todo.get()) is not None:
             what, wanted = job
             if what == "list":
@@ -169,8 +168,7 @@ class _Loop:
                 with reach.watching():
                     for id_ in wanted:
                         verdict = _verdict(items[id_])
-                        reached = reach.take()
-                        watched.append((id_, verdict, [one.id for one in mutants if reach.may_change(one, reached)]))
+                        watched.append((id_, verdict, reach.changeable_by(reach.take())))
                 self._done.put(watched)
             else:
                 mutant_id, ids = wanted

@@ -52,7 +52,10 @@ class Reach:
     """While `watching`, `reached` fills with the keys of the seams that were entered."""
 
     def __init__(self, mutants: Iterable[Mutant]) -> None:
-        self._seams = {key(owner, name): (owner, name) for mutant in mutants for owner, name in seams_of(mutant)}
+        asked = {mutant.id: seams_of(mutant) for mutant in mutants}
+        self._seams = {key(*seam): seam for seams in asked.values() for seam in seams}
+        self._keys = {mutant_id: [key(*seam) for seam in seams] for mutant_id, seams in asked.items()}
+        self._constants = {name for name, seam in self._seams.items() if not _is_function(*seam)}
         self.reached: dict[str, None] = {}
 
     @contextmanager
@@ -68,11 +71,10 @@ class Reach:
         reached, self.reached = list(self.reached), {}
         return reached
 
-    def may_change(self, mutant: Mutant, reached: Iterable[str]) -> bool:
-        """Whether a scenario that reached these seams can be changed by the mutant."""
-        known = set(reached)
-        seams = seams_of(mutant)
-        return EVERYBODY in known or any(key(*seam) in known or not _is_function(*seam) for seam in seams)
+    def changeable_by(self, reached: Iterable[str]) -> list[str]:
+        """Ids of the mutants that can change a scenario which reached these seams, in the order they were given."""
+        known = {*reached, *self._constants}
+        return [id_ for id_, keys in self._keys.items() if EVERYBODY in known or not known.isdisjoint(keys)]
 
     def _watched(self, name: str, owner: Any, attribute: str) -> Any:
         found = vars(owner).get(attribute)

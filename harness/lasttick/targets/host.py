@@ -43,6 +43,11 @@ class HostOptions:
     extra: dict[str, Any] = field(default_factory=dict)
     """Further fields of the reference's config, for scenarios about one of them."""
 
+    @property
+    def device_ids(self) -> list[str]:
+        """`devices` without their kinds."""
+        return [spec.partition("=")[0] for spec in self.devices]
+
 
 @dataclass(frozen=True, slots=True)
 class Ready:
@@ -158,12 +163,6 @@ class Host:
         ready = await self._part.start()
         self.url, self.console_url = ready.url, ready.console
         self._world.part_started(self)
-
-    async def refused_restart(self) -> str:
-        """Start again as `restart` does, when that must fail: what it says."""
-        if self._part is not None:
-            await self.stop()
-        return await self._world.refused(self._world.hostagent_part(self.options, self))
 
     async def shut(self) -> None:
         """The end of the world: close clients without a word, stop if running."""

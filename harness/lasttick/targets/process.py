@@ -181,7 +181,7 @@ class ProcessHost:
     async def start(self) -> Ready:
         options, world = self._options, self._world
         arguments = ["hostagent", "--port", str(self._port), "--identity-dir", str(options.identity_dir)]
-        arguments += ["--devices", world.rack_url, "--only", ",".join(_device_ids(options))]
+        arguments += ["--devices", world.rack_url, "--only", ",".join(options.device_ids)]
         arguments += ["--ttl", str(options.ttl_s), "--heartbeat", str(options.heartbeat_s)]
         arguments += ["--max-call", str(options.max_call_s), "--session-idle", str(options.session_idle_s)]
         if world.cloud_url:
@@ -210,10 +210,6 @@ class ProcessHost:
     def pid(self) -> int:
         assert self._child is not None
         return self._child.pid
-
-
-def _device_ids(options: HostOptions) -> list[str]:
-    return [spec.partition("=")[0] for spec in options.devices]
 
 
 _rack: list[Child] = []

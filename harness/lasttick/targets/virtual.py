@@ -244,7 +244,7 @@ class VirtualHost:
             raise StartRefused(str(error)) from error
         agent = HostAgent(
             config,
-            drivers=RackClient(world.rack_url(options.rack), transport=self._outside, only=_device_ids(options)),
+            drivers=RackClient(world.rack_url(options.rack), transport=self._outside, only=options.device_ids),
             clock=world.clock,
             entropy=world.chance,
             cloud_transport=self._outside,
@@ -307,7 +307,3 @@ class _Cable(httpx.AsyncBaseTransport):
         if not self._plugged:
             raise httpx.ConnectError("this host was killed", request=request)
         return await self._inner.handle_async_request(request)
-
-
-def _device_ids(options: HostOptions) -> list[str]:
-    return [spec.device_id for spec in parse_devices(",".join(options.devices))]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from lasttick.engine.chance import Chance, derive
+from lasttick.engine.loop import unseen
 from lasttick.engine.trace import Trace
 from lasttick.targets.forked import NOBODY, Barrier, Ended, Forked, kill_at, meet_at_making
 from lasttick.targets.host import Host, HostOptions, Part
@@ -290,7 +291,7 @@ class World(ABC):
     async def close(self) -> None:
         """Stop every part, cancel what runs. Raises the first error of a started task that nobody awaited."""
         await self.settle()
-        failed = [task for task in self._tasks if task.done() and not task.cancelled() and _unseen(task)]
+        failed = [task for task in self._tasks if unseen(task)]
         await self.abandon()
         for task in failed:
             error = task.exception()
@@ -310,8 +311,3 @@ class World(ABC):
 
     @abstractmethod
     async def _close_parts(self) -> None: ...
-
-
-def _unseen(task: asyncio.Task[Any]) -> bool:
-    """asyncio keeps this flag true until somebody retrieves the exception."""
-    return bool(getattr(task, "_log_traceback", False))
