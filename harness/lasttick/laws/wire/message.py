@@ -1,0 +1,65 @@
+"""A message for the target: a binding whose templates are filled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias
+
+from lasttick.laws.reply import Reply
+
+Kind: TypeAlias = Literal["tool", "http", "run", "python"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """`what`: tool name, `POST /path?..` or `POST http://..`, nothing (run), `module:Class.method`.
+
+    `args`: tool arguments, or keyword arguments of the python method. `path_only` is told apart by `what` itself: a
+    path goes to the origin of the target's URL. `json` is sent when it is not None, else `form` when that is not None.
+    """
+
+    kind: Kind
+    what: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    query: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    json: Any = None
+    form: Mapping[str, Any] | None = None
+    argv: Sequence[str] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    stdin: str | None = None
+    timeout_s: float = 10.0
+
+
+class Wire(Protocol):
+    """One caller's session. Every method gives a Reply, also for no answer at all (`lost`); none raises for the target.
+
+    A message that cannot be sent as it is (host not allowed, program not found) raises WireError, before anything is
+    sent. `vanish` cuts every connection and says nothing; the wire cannot be used afterwards.
+    """
+
+    async def open(self) -> Reply:
+        """Begin the session of kind `tool` (initialize, or server/discover); other kinds have nothing to open."""
+        ...
+
+    async def list_tools(self, timeout_s: float) -> Reply:
+        """tools/list following every cursor; body = {"tools": [...]}."""
+        ...
+
+    async def send(self, message: Message) -> Reply: ...
+
+    async def end(self) -> Reply:
+        """End the session as the protocol asks (DELETE; stdio: close its input)."""
+        ...
+
+    async def vanish(self) -> None: ...
+
+    async def close(self) -> None:
+        """Let go of what is open here; the target is told nothing more."""
+        ...
+
+
+class WireError(Exception):
+    """The message cannot be sent: three-part message."""
