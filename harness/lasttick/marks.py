@@ -5,7 +5,7 @@ Source: contract world, "Scenario and world", "Modes and controls".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -18,6 +18,17 @@ NEEDS_PROCESS = ("kill-process", "signals")
 
 
 @dataclass(frozen=True, slots=True)
+class LawSpec:
+    """What a law needs of a profile. `seconds`: how long it takes in real time, by the profile; `invariant`: judged
+    over everything the run sent, so it is played last."""
+
+    verbs: tuple[str, ...]
+    callers: int
+    seconds: Callable[[Any], float]
+    invariant: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ScenarioSpec:
     """What a mark says. `sees`: what the examples must have shown between them, else the scenario is inconclusive."""
 
@@ -25,6 +36,7 @@ class ScenarioSpec:
     needs: tuple[str, ...] = ()
     rung: str = "http"
     sees: tuple[str, ...] = ()
+    law: LawSpec | None = None
 
 
 def scenario(*claims: str, needs: Sequence[str] = (), rung: str = "http", sees: Sequence[str] = ()) -> Any:
@@ -57,6 +69,27 @@ def scenario(*claims: str, needs: Sequence[str] = (), rung: str = "http", sees: 
     return getattr(pytest.mark, MARK)(spec)
 
 
+def law(
+    law_id: str,
+    *,
+    verbs: Sequence[str] = (),
+    callers: int = 1,
+    seconds: Callable[[Any], float] = lambda profile: 1.0,
+    invariant: bool = False,
+) -> Any:
+    """Mark `async def test_...(target: Target)` as a law: written in verbs only, for any target with a profile.
+
+    `verbs` are those without which it is not applicable, `callers` how many different ones it needs, `seconds` its
+    real time from a `Profile`. Source: contract laws.
+    """
+    import pytest
+
+    if not isinstance(law_id, str) or "/" not in law_id:
+        raise ValueError(f"@law({law_id!r}): expected a law id as in lease/exclusive (contract laws, catalogue)")
+    spec = ScenarioSpec((law_id,), law=LawSpec(tuple(verbs), callers, seconds, invariant))
+    return getattr(pytest.mark, MARK)(spec)
+
+
 def scenario_id(nodeid: str) -> str:
     """`scenarios/hostagent/test_lease.py::test_free_at_ttl[2]` -> `hostagent/lease/free-at-ttl[2]`."""
     from lasttick.requirements import ids
@@ -70,7 +103,7 @@ def scenario_id(nodeid: str) -> str:
 
 def not_applicable(spec: ScenarioSpec, mode: str) -> str | None:
     """Why this scenario cannot be judged in this mode, or None."""
-    foreign = {"virtual": NEEDS_PROCESS, "process": NEEDS_VIRTUAL}[mode]
+    foreign = {"virtual": NEEDS_PROCESS, "process": NEEDS_VIRTUAL, "live": NEEDS_PROCESS + NEEDS_VIRTUAL}[mode]
     for need in spec.needs:
         if need in foreign:
             return f"needs {need}; {mode} mode has none"

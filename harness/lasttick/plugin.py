@@ -23,12 +23,17 @@ from lasttick.marks import MARK, ScenarioSpec, not_applicable, scenario_id
 if TYPE_CHECKING:
     from lasttick.evidence import RunFolder, ScenarioResult
     from lasttick.explore.replay import Replay
+    from lasttick.laws.gate import Gate
+    from lasttick.laws.live import LiveScenario
     from lasttick.mutants import Mutant
     from lasttick.requirements import Catalogue
     from lasttick.targets.run import ScenarioRun
 
 PROPERTY = "lasttick"
+LIVE = "live"
 OPTIONS: pytest.StashKey[Settings] = pytest.StashKey()
+# The laws on a live target, while they run; only with --lasttick-config.
+GATE: pytest.StashKey[Gate] = pytest.StashKey()
 REPORTER: pytest.StashKey[Reporter] = pytest.StashKey()
 # Set by `lasttick replay`: it plays scenarios from their recordings, and no run folder is written.
 REPLAY: pytest.StashKey[Replay] = pytest.StashKey()
@@ -47,7 +52,12 @@ class Settings:
         self.first_only = False
         """Brief runs may play only the first `@example` of a property scenario."""
         self.target: str | None = config.getoption("lasttick_target")
-        if self.mode not in ("virtual", "process"):
+        file = config.getoption("lasttick_config")
+        self.config = Path(file) if file else None
+        """The profile of a live target: only laws are played, on it."""
+        if self.config is not None:
+            self.mode = LIVE
+        elif self.mode not in ("virtual", "process"):
             raise pytest.UsageError(
                 f"lasttick mode {self.mode!r} is unknown; expected virtual or process (live runs through `lasttick "
                 "check`); set --lasttick-mode or the ini value lasttick_mode"
@@ -87,6 +97,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--lasttick-mode", choices=["virtual", "process"], help="how real the world is (default virtual)")
     group.addoption("--lasttick-seed", type=int, default=1, help="the seed of all chance (default 1)")
     group.addoption("--lasttick-select", metavar="PATTERN", help="only scenario ids that match (glob or part of it)")
+    group.addoption("--lasttick-config", metavar="FILE", help="the laws on the live target of this lasttick.toml")
     group.addoption("--lasttick-target", metavar="SYSTEM=WHAT", help="hostagent=reference | hostagent=mutant:ID")
     group.addoption("--lasttick-out", metavar="DIR", help="where run folders go (default: reports/ of the project)")
     group.addoption("--lasttick-brief", action="store_true", help="verdicts only: no run folder, no shrinking")
@@ -108,6 +119,21 @@ def world() -> None:
     return None
 
 
+@pytest.fixture
+def target() -> None:
+    """The Target of a law. A placeholder, as `world`; in a world of ours there is one for each reference."""
+    return None
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    spec = spec_of(metafunc.function)
+    if spec is None or spec.law is None or metafunc.config.stash[OPTIONS].mode == LIVE:
+        return
+    from lasttick.laws.reference import systems_of
+
+    metafunc.parametrize("target", systems_of(spec.claims[0]), indirect=True)
+
+
 # -- collection ------------------------------------------------------------------------------------------------------
 
 
@@ -122,10 +148,11 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> list[pytes
             "its id comes from (contract world); move it out of the class"
         )
     inner = obj.hypothesis.inner_test if getattr(obj, "is_hypothesis_test", False) else obj
-    if not inspect.iscoroutinefunction(inner) or "world" not in inspect.signature(inner).parameters:
+    given, kind = ("world", "World") if spec.law is None else ("target", "Target")
+    if not inspect.iscoroutinefunction(inner) or given not in inspect.signature(inner).parameters:
         raise pytest.Collector.CollectError(
-            f"{name} is marked as a scenario; expected `async def {name}(world: World, ...)` (contract world); "
-            "make it async and take `world`, or drop the mark"
+            f"{name} is marked as a scenario; expected `async def {name}({given}: {kind}, ...)` (contract world); "
+            f"make it async and take `{given}`, or drop the mark"
         )
     items = list(collector._genfunctions(name, obj))
     if items and (problems := _wrong_claims(items[0], spec)):
@@ -164,6 +191,8 @@ def _synchronous(function: Any) -> Callable[..., None]:
     def play(**arguments: Any) -> None:
         _current().play(function, arguments)
 
+    play.law = function  # type: ignore[attr-defined]
+
     # Hypothesis' own plugin must not look at it: the run, not pytest, calls the property.
     for name in [name for name in vars(play) if "hypothesis" in name]:
         delattr(play, name)
@@ -172,12 +201,20 @@ def _synchronous(function: Any) -> Callable[..., None]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    pattern = config.stash[OPTIONS].select
-    if pattern is None:
+    settings = config.stash[OPTIONS]
+    if settings.select is None and settings.mode != LIVE:
         return
     from lasttick.requirements import matches
 
-    keep = [item for item in items if item.get_closest_marker(MARK) and matches(pattern, scenario_id(item.nodeid))]
+    keep = [
+        item
+        for item in items
+        if item.get_closest_marker(MARK)
+        and (settings.select is None or matches(settings.select, scenario_id(item.nodeid)))
+        and (settings.mode != LIVE or _spec(item).law is not None)
+    ]
+    if settings.mode == LIVE:  # what judges the whole run comes last
+        keep.sort(key=lambda item: (law := _spec(item).law) is not None and law.invariant)
     config.hook.pytest_deselected(items=[item for item in items if item not in keep])
     items[:] = keep
 
@@ -194,7 +231,12 @@ class ItemRun:
         self.settings = item.config.stash[OPTIONS]
         self.replay = item.config.stash.get(REPLAY, None)
         self.text = inspect.getdoc(item.obj) or ""
-        self.run: ScenarioRun | None = None
+        self.gate = item.config.stash.get(GATE, None)
+        params = item.callspec.params if hasattr(item, "callspec") else {}
+        self.system: str | None = params.get("target") if self.spec.law is not None else None
+        self.run: ScenarioRun | LiveScenario | None = None
+        self.real_s: float | None = None
+        """How long a law took on a live target, beside the others."""
         self.error: BaseException | None = None
         self.property = False
 
@@ -211,6 +253,12 @@ class ItemRun:
     def _play(self, function: Any, arguments: dict[str, Any]) -> None:
         from lasttick.explore import bridge
 
+        if self.gate is not None:
+            self._play_live(self.gate)
+            return
+        if self.spec.law is not None:
+            function = self._law_as_scenario(function)
+            arguments = {name: value for name, value in arguments.items() if name != "target"}
         self.property = bridge.is_property(function)
         inner = function.hypothesis.inner_test if self.property else function
         if self.replay is None:
@@ -225,6 +273,33 @@ class ItemRun:
                 new_run=lambda: self._new_run(inner, arguments),
                 play_all=lambda run: self._play_all(run, function, arguments),
             )
+
+    def _play_live(self, gate: Gate) -> None:
+        from lasttick.laws.live import LiveScenario
+        from lasttick.laws.verdict import NotApplicable
+
+        end = gate.await_end(self.id)
+        self.run = LiveScenario(end)
+        self.real_s = end.real_s
+        if isinstance(end.error, NotApplicable):
+            pytest.skip(str(end.error))
+        if end.error is not None:
+            raise end.error
+
+    def _law_as_scenario(self, function: Any) -> Any:
+        from lasttick.laws.reference import on_reference
+        from lasttick.laws.verdict import NotApplicable
+
+        assert self.system is not None
+        play = on_reference(function, self.spec.claims[0], self.system)
+
+        async def scenario(world: Any, **arguments: Any) -> None:
+            try:
+                await play(world, **arguments)
+            except NotApplicable as error:
+                pytest.skip(str(error))
+
+        return scenario
 
     def _new_run(self, inner: Any, arguments: dict[str, Any]) -> ScenarioRun:
         from lasttick.explore import bridge
@@ -335,7 +410,7 @@ def pytest_runtest_makereport(
         error,
         skipped=str(error) if isinstance(error, pytest.skip.Exception) else None,
         is_property=run.property,
-        duration_s=call.duration,
+        duration_s=call.duration if run.real_s is None else run.real_s,
         replay=replay,
         text=run.text,
     )
@@ -369,6 +444,40 @@ def _spec(item: pytest.Item) -> ScenarioSpec:
     mark = item.get_closest_marker(MARK)
     assert mark is not None
     return mark.args[0]
+
+
+# -- laws on a live target -------------------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Laws are started together, so that their waits overlap; a worker of -n plays what it is given, one by one."""
+    config = session.config
+    settings = config.stash[OPTIONS]
+    if settings.config is None or config.option.collectonly or getattr(config.option, "numprocesses", None):
+        return
+    from lasttick.laws.gate import Gate
+    from lasttick.laws.live import LawPlay
+    from lasttick.laws.load import ProfileError
+
+    try:
+        gate = Gate(settings.config)
+    except ProfileError as error:
+        raise pytest.UsageError(str(error)) from error
+    plays = {}
+    for item in session.items:
+        law = _spec(item).law
+        assert law is not None
+        plays[scenario_id(item.nodeid)] = LawPlay(_spec(item).claims[0], item.obj.law, law.seconds, law.invariant)
+    gate.knows(plays)
+    config.stash[GATE] = gate
+    if not hasattr(config, "workerinput"):
+        gate.start(list(plays))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if (gate := config.stash.get(GATE, None)) is not None:
+        gate.close()
 
 
 # -- the run folder --------------------------------------------------------------------------------------------------

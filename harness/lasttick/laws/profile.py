@@ -187,19 +187,36 @@ class Profile(Verbs):
     def reach(self, verb: str, route: str | None = None) -> Binding | None:
         """The binding of a verb on a route, else the file's own; `same` is followed. None: absent, or not bound.
 
+        A target that speaks MCP tools has sessions and a list of tools by itself: those are an empty Binding.
         Raises KeyError for an unknown verb.
         """
-        binding = self.routes[route].binding(verb) if route in self.routes else None
+        binding = self._written(verb, route)
         if binding is None:
-            binding = self.binding(verb)
-        while binding is not None and binding.same is not None:
+            return Binding() if verb in BUILT_IN and self.speaks_tools else None
+        if binding.same is not None:
             other = self.reach(binding.same, route)
             if other is None:
                 return None
             # What the verb itself says wins over what it borrows.
             said = {name: getattr(binding, name) for name in binding.model_fields_set - {"same"}}
             binding = other.model_copy(update=said)
-        return None if binding is None or binding.absent is not None else binding
+        return None if binding.absent is not None else binding
+
+    def origin(self, verb: str, route: str | None = None) -> str:
+        """The verb that `same` leads to: `session.end` for a release that is the session's end."""
+        binding = self._written(verb, route)
+        return verb if binding is None or binding.same is None else self.origin(binding.same, route)
+
+    def _written(self, verb: str, route: str | None) -> Binding | None:
+        binding = self.routes[route].binding(verb) if route in self.routes else None
+        return self.binding(verb) if binding is None else binding
+
+    @property
+    def speaks_tools(self) -> bool:
+        """Whether the target is an MCP server: some verb is a tool call, or it is a command."""
+        bound = list(self.bound_verbs().values())
+        bound += [binding for route in self.routes.values() for verb in VERBS if (binding := route.binding(verb))]
+        return self.target.command is not None or any(binding.tool is not None for binding in bound)
 
     def lag_of(self, verb: str) -> float:
         """Seconds from a fact to its report through this verb: the binding's, its section's, else the file's."""
@@ -217,6 +234,8 @@ class Profile(Verbs):
 
 READING = ("tools.list", "lease.holder", "approval.pending", "approval.outcome", "effects", "log")
 """Verbs that may be repeated."""
+BUILT_IN = ("session.open", "session.end", "tools.list")
+"""Verbs that a target of kind `tool` has without a binding."""
 MARKED = ("tools.call", "lease.use", "approval.request")
 """Verbs whose binding must place {mark} (or {mark_number}), unless `effects` is absent."""
 VERBS = (

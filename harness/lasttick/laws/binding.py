@@ -1,0 +1,126 @@
+"""A binding with names becomes a message; a reply becomes outputs. Pure. Source: contract laws, "Binding"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from lasttick.laws.profile import Binding, Reach
+from lasttick.laws.reply import NotFound, Reply, find
+from lasttick.laws.said import Mark
+from lasttick.laws.templates import UnknownName, fill, fill_path, names_in
+from lasttick.laws.verdict import NotShown
+from lasttick.laws.wire.message import Message
+
+DURATIONS = ("ttl", "timeout", "hold", "seconds")
+SENT = {"tool", "args", "meta", "http", "query", "headers", "json_", "form", "run", "env", "stdin", "python"}
+
+
+def inputs_as_names(inputs: Mapping[str, Any], mark: Mark | None) -> dict[str, Any]:
+    """Inputs under the names that templates use: durations as `{ttl_s}` and, in whole milliseconds, `{ttl_ms}`."""
+    names: dict[str, Any] = {}
+    for name, value in inputs.items():
+        if name in DURATIONS:
+            names[f"{name}_s"] = value
+            names[f"{name}_ms"] = round(value * 1000)
+        else:
+            names[name] = value
+    if mark is not None:
+        names |= {"mark": mark.text, "mark_number": mark.number}
+    return names
+
+
+def wants_mark(binding: Reach) -> bool:
+    return not {"mark", "mark_number"}.isdisjoint(names_wanted(binding))
+
+
+def names_wanted(binding: Reach) -> tuple[str, ...]:
+    """The names in the templates of what is sent."""
+    return _names_wanted(binding.model_dump_json(include=SENT))
+
+
+@lru_cache(maxsize=512)
+def _names_wanted(text: str) -> tuple[str, ...]:
+    import json
+
+    return tuple(names_in(json.loads(text)))
+
+
+def message_of(
+    binding: Reach, names: Mapping[str, Any], verb: str, timeout_s: float, hold_s: float = 0.0
+) -> Message | None:
+    """None for a binding without a way of its own: the kind of the target has that verb by itself.
+
+    A call that lasts at the resource may take that much longer. Raises NotShown for a name that nothing put out.
+    """
+    limit_s = (binding.timeout_s or timeout_s) + hold_s
+    try:
+        if binding.tool is not None:
+            return Message(
+                "tool",
+                str(fill(binding.tool, names)),
+                args=fill(binding.args, names),
+                meta=fill(binding.meta, names),
+                timeout_s=limit_s,
+            )
+        if binding.http is not None:
+            method, _, path = binding.http.partition(" ")
+            return Message(
+                "http",
+                f"{method} {fill_path(path.strip(), names)}",
+                query=fill(binding.query, names),
+                headers=fill(binding.headers, names),
+                json=fill(binding.json_, names),
+                form=None if binding.form is None else fill(binding.form, names),
+                timeout_s=limit_s,
+            )
+        if binding.run is not None:
+            return Message(
+                "run",
+                "",
+                argv=[str(fill(part, names)) for part in binding.run],
+                env=fill(binding.env, names),
+                stdin=None if binding.stdin is None else str(fill(binding.stdin, names)),
+                timeout_s=limit_s,
+            )
+        if binding.python is not None:
+            return Message("python", binding.python, args=fill(binding.args, names), timeout_s=limit_s)
+    except UnknownName as error:
+        raise NotShown(f"{verb}: {error}") from error
+    return None
+
+
+def outputs(out: Mapping[str, str], reply: Reply, *, needed: bool) -> dict[str, Any]:
+    """What the pointers find. Raises NotFound when one of them finds nothing and all are needed."""
+    document = reply.document()
+    found: dict[str, Any] = {}
+    for name, pointer in out.items():
+        try:
+            found[name] = find(document, pointer)
+        except NotFound as error:
+            if needed:
+                raise NotFound(f"{name} = {error}") from error
+    return found
+
+
+def row(binding: Binding, element: Any) -> dict[str, Any]:
+    """One element of a list; an output that is not in this element is left out. A state gets its common name."""
+    found: dict[str, Any] = {}
+    for name, pointer in binding.out.items():
+        try:
+            found[name] = find(element, pointer)
+        except NotFound:
+            continue
+    for name in ("state", "held"):
+        if name in found:
+            found[name] = common_state(binding, found[name])
+    return found
+
+
+def common_state(binding: Binding, value: Any) -> Any:
+    """`states = { held = ["busy"] }`: "busy" is read as "held"; a value that is in no list stays as it is."""
+    for common, values in binding.states.items():
+        if value in values:
+            return common
+    return value

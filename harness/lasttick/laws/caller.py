@@ -1,0 +1,208 @@
+"""Somebody who speaks to the target: verbs in, `Said` out. One session at a time; `again` begins a new one.
+
+A verb that acts is sent exactly once. Source: contract laws, "Binding", "Callers".
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import ChainMap
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from lasttick.laws import binding as bindings
+from lasttick.laws.conditions import matches, outcome_of
+from lasttick.laws.profile import Binding, CallerSpec, Outcome
+from lasttick.laws.reply import NotFound, Reply, find
+from lasttick.laws.said import Said
+from lasttick.laws.verdict import NotApplicable, NotShown
+
+if TYPE_CHECKING:
+    from lasttick.laws.target import Target
+    from lasttick.laws.wire.message import Wire
+
+
+class Caller:
+    """See `Target.callers`. `name` is the profile's; `session` counts this law's sessions of that caller."""
+
+    def __init__(self, target: Target, name: str, spec: CallerSpec) -> None:
+        self.target = target
+        self.name = name
+        self.spec = spec
+        self.over = False
+        self.names: dict[str, Any] = {}
+        """Everything put out so far about this session."""
+        self.wire: Wire = target.deployment.wire(name, spec)
+        self.session = target.next_session(name)
+        self._journal: int | None = None
+
+    # -- the session
+
+    async def open(self) -> Said:
+        """Begin the session; a target whose kind has none answers ok."""
+        self._journal = self.target.deployment.journal.opened("session", self.name, self.names)
+        said = await self.say("session.open")
+        self.target.emit(self.name, "session.open", session=self.session, era="", host="target")
+        return said
+
+    async def end(self) -> Said:
+        """End the session as the target wants it."""
+        return await self.say("session.end")
+
+    async def vanish(self) -> None:
+        """Connections are cut and nothing is said."""
+        now_s = self.target.now_s
+        self.target.emit(self.name, "trouble", what="vanish", session=self.session)
+        await self.wire.vanish()
+        self.over = True
+        reply = Reply(False, raw="connections cut, nothing said")
+        self.target.note(self._said("session.vanish", "lost", reply, now_s, self.target.now_s))
+        self._forget_journal()
+
+    async def again(self) -> Said:
+        """A new session of the same caller."""
+        await self.close()
+        self.over = False
+        self.names = {}
+        self.wire = self.target.deployment.wire(self.name, self.spec)
+        self.session = self.target.next_session(self.name)
+        return await self.open()
+
+    async def close(self) -> None:
+        """End what is open, without a verdict on it."""
+        if not self.over:
+            await self.end()
+        await self.wire.close()
+
+    def twin(self) -> Caller:
+        """The same caller in a session of its own, not yet opened."""
+        return self.target.keep(Caller(self.target, self.name, self.spec))
+
+    # -- verbs about no lease or request
+
+    async def list_tools(self) -> Said:
+        return await self.say("tools.list")
+
+    async def call(self, tool: str) -> Said:
+        return await self.say("tools.call", tool=tool)
+
+    # -- any verb
+
+    def can(self, verb: str) -> bool:
+        """Whether the profile binds it, or the kind of the target has it by itself."""
+        return self.target.bound(verb, self.spec.route)
+
+    async def say(self, verb: str, about: Mapping[str, Any] | None = None, /, **inputs: Any) -> Said:
+        """Send one verb; `about` is what was put out so far about the lease or request.
+
+        Raises NotApplicable when the profile does not bind it, NotShown for a binding that cannot be filled or whose
+        outputs are not in the answer.
+        """
+        profile = self.target.deployment.profile
+        binding = profile.reach(verb, self.spec.route)
+        if binding is None:
+            raise NotApplicable(f"needs the verb {verb}, which the profile does not bind")
+        given = {name: value for name, value in inputs.items() if value not in (None, "")}
+        mark = self.target.deployment.mark(self.name) if bindings.wants_mark(binding) else None
+        names = ChainMap(
+            bindings.inputs_as_names(given, mark), dict(about or {}), self.names, dict(self.spec.vars), profile.vars
+        )
+        origin = profile.origin(verb, self.spec.route)
+        ref = self.target.next_ref()
+        message = bindings.message_of(binding, names, verb, profile.target.timeout_s, given.get("hold", 0.0))
+        self.target.starts(ref, self, verb, message, mark)
+        sent_s = self.target.now_s
+        reply = await self._send(origin, message)
+        outcome = outcome_of(reply, binding.outcomes, profile.outcomes)
+        answered_s = self.target.now_s
+        out: dict[str, Any] = {}
+        if binding.poll is not None and outcome in ("ok", "pending"):
+            out = self._outputs(binding, reply, outcome, verb)
+            reply, outcome, sent_s = await self._poll(binding, verb, ChainMap(out, *names.maps), reply, outcome, sent_s)
+            answered_s = self.target.now_s
+        each: tuple[Mapping[str, Any], ...] = ()
+        if binding.each is not None:
+            each = self._rows(binding, reply, outcome, verb)
+        elif binding.poll is None:
+            out = self._outputs(binding, reply, outcome, verb)
+        else:
+            out |= bindings.outputs(binding.poll.out, reply, needed=outcome == "ok")
+        if origin.startswith("session."):
+            self.names.update(out)
+        said = self._said(verb, outcome, reply, sent_s, answered_s, mark=mark, inputs=given, out=out, each=each)
+        self.target.ends(ref, self, said)
+        self.target.note(said)
+        if origin == "session.end" and outcome == "ok":
+            self.over = True
+            self._forget_journal()
+        return said
+
+    async def _send(self, origin: str, message: Any) -> Reply:
+        if message is not None:
+            return await self.wire.send(message)
+        if origin == "session.open":
+            return await self.wire.open()
+        if origin == "session.end":
+            return await self.wire.end()
+        return await self.wire.list_tools(self.target.deployment.profile.target.timeout_s)
+
+    async def _poll(
+        self, binding: Binding, verb: str, names: Mapping[str, Any], reply: Reply, outcome: Outcome, sent_s: float
+    ) -> tuple[Reply, Outcome, float]:
+        """Read again until a condition holds; the last reading's answer is the verb's."""
+        poll = binding.poll
+        assert poll is not None
+        profile = self.target.deployment.profile
+        deadline_s = self.target.now_s + poll.within_s
+        while True:
+            message = bindings.message_of(poll, names, verb, profile.target.timeout_s)
+            read_s = self.target.now_s
+            reply = await self._send(verb, message)
+            outcome = outcome_of(reply, poll.outcomes, binding.outcomes, profile.outcomes)
+            if any(matches(condition, reply.document()) for condition in poll.until) or outcome in ("denied", "busy"):
+                return reply, outcome, sent_s
+            if reply.lost is not None or self.target.now_s + poll.every_s > deadline_s:
+                return reply, "pending" if outcome in ("ok", "pending") else outcome, sent_s
+            await asyncio.sleep(max(poll.every_s - (self.target.now_s - read_s), 0.001))
+
+    def _outputs(self, binding: Binding, reply: Reply, outcome: Outcome, verb: str) -> dict[str, Any]:
+        if outcome not in ("ok", "pending"):
+            return {}
+        try:
+            return bindings.outputs(binding.out, reply, needed=outcome == "ok")
+        except NotFound as error:
+            raise NotShown(f"{self.target.where(verb)}: out {error}; the reply was {self._raw(reply)}") from error
+
+    def _rows(self, binding: Binding, reply: Reply, outcome: Outcome, verb: str) -> tuple[Mapping[str, Any], ...]:
+        if outcome != "ok":
+            return ()
+        try:
+            rows = find(reply.document(), binding.each or "")
+            if not isinstance(rows, list):
+                raise NotFound(f"{binding.each} is no list")
+            return tuple(bindings.row(binding, row) for row in rows)
+        except NotFound as error:
+            raise NotShown(f"{self.target.where(verb)}: each {error}; the reply was {self._raw(reply)}") from error
+
+    def _said(self, verb: str, outcome: Outcome, reply: Reply, sent_s: float, answered_s: float, **more: Any) -> Said:
+        return Said(
+            number=self.target.next_number(),
+            law=self.target.law,
+            verb=verb,
+            caller=self.name,
+            session=self.session,
+            outcome=outcome,
+            reply=reply,
+            sent_s=sent_s,
+            answered_s=answered_s,
+            raw=self._raw(reply),
+            **more,
+        )
+
+    def _raw(self, reply: Reply) -> str:
+        return str(self.target.deployment.redact(reply.raw))
+
+    def _forget_journal(self) -> None:
+        if self._journal is not None:
+            self.target.deployment.journal.closed(self._journal)
+            self._journal = None

@@ -1,0 +1,124 @@
+"""One target for the length of a run: its profile, everything that was said to it, and the resources laws share.
+
+Each law gets a `Target` of its own over it. Source: contract laws.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import itertools
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import httpx
+
+from lasttick.engine.trace import Redactor
+from lasttick.laws.pool import Pool
+from lasttick.laws.profile import CallerSpec, Profile
+from lasttick.laws.said import Effect, Mark, Said
+from lasttick.laws.templates import names_in
+from lasttick.laws.wire.message import Wire
+
+MARK_PREFIX = "lt"
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """What only a world of our own can do itself: move time, step the wall clock, restart, and see every effect."""
+
+    step: Callable[[float], Awaitable[None]] | None = None
+    restart: Callable[[], Awaitable[None]] | None = None
+    effects: Callable[[], Awaitable[Sequence[Effect]]] | None = None
+
+    def give(self, verb: str) -> bool:
+        return getattr(self, {"clock.step": "step", "system.restart": "restart"}.get(verb, verb), None) is not None
+
+
+class Journal(Protocol):
+    """Where every session and lease is written down before it is used, so that a later run can end it."""
+
+    def opened(self, kind: str, caller: str, names: Mapping[str, Any]) -> int: ...
+
+    def closed(self, number: int) -> None: ...
+
+
+class NoJournal:
+    """A world of our own leaves nothing behind."""
+
+    def opened(self, kind: str, caller: str, names: Mapping[str, Any]) -> int:
+        return 0
+
+    def closed(self, number: int) -> None:
+        return None
+
+
+@dataclass(slots=True)
+class Deployment:
+    """`run`: a short plain word that tells this run's marks from those of earlier ones.
+
+    `redact` hides secrets in everything that is shown; `history` is all that any law said, in order of the answers.
+    """
+
+    profile: Profile
+    run: str
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    transport: httpx.AsyncBaseTransport | None = None
+    controls: Controls = field(default_factory=Controls)
+    journal: Journal = field(default_factory=NoJournal)
+    lock_dir: Path | None = None
+    redact: Redactor = field(default_factory=Redactor)
+    history: list[Said] = field(default_factory=list)
+    round_trips_s: list[float] = field(default_factory=list)
+    _pool: Pool | None = None
+    _pool_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _marks: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+    _numbers: dict[float, None] = field(default_factory=dict)
+
+    began_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.began_s = asyncio.get_running_loop().time()
+        for name, value in self.secrets.items():
+            self.redact.learn(value, f"[{name}]")
+
+    def wire(self, name: str, spec: CallerSpec) -> Wire:
+        """A new session's wire for a caller; nothing is sent yet."""
+        from lasttick.laws.wire.caller import CallerWire
+        from lasttick.laws.wire.place import Place
+
+        return CallerWire(
+            Place.of(self.profile.target),
+            headers=spec.headers,
+            env=spec.env,
+            transport=self.transport,
+            name=name,
+        )
+
+    def mark(self, caller: str) -> Mark:
+        """A fresh mark: `lt-7qk2-alice-12`, and a number between 1 and 2 that no other mark of this run has."""
+        text = f"{MARK_PREFIX}-{self.run}-{caller}-{next(self._marks)}"
+        number = int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) % 1_000_000
+        while (found := 1 + number / 1_000_000) in self._numbers:
+            number = (number + 1) % 1_000_000
+        self._numbers[found] = None
+        return Mark(text, found)
+
+    @property
+    def names_resources(self) -> bool:
+        """Whether a caller asks for a resource by name."""
+        binding = self.profile.reach("lease.acquire")
+        return binding is not None and "resource" in names_in(binding.model_dump(exclude={"out", "outcomes", "poll"}))
+
+    async def pool(self, listed: Callable[[], Awaitable[Sequence[str]]]) -> Pool:
+        """The pool of resources: those of the profile, else those that `listed` finds free, else the target chooses."""
+        async with self._pool_lock:
+            if self._pool is None:
+                names: Sequence[str] = self.profile.lease.resources
+                if not names and self.names_resources:
+                    own = self.profile.vars.get("resource")
+                    names = [str(own)] if own else await listed()
+                self._pool = Pool(names, self.lock_dir)
+            return self._pool

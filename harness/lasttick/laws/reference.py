@@ -1,0 +1,86 @@
+"""The laws on a reference of ours, in a world: the shipped profile, bound to a part that this world runs.
+
+A law never sees the world; the world supplies what only it can (the wall clock, restarts, every device's log).
+Source: contract laws, "How a law reaches a system".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeAlias
+
+from lasttick.laws.deployment import Controls, Deployment
+from lasttick.laws.effects import effects_of
+from lasttick.laws.init import profile_text
+from lasttick.laws.load import Loaded, loads
+from lasttick.laws.said import Effect
+from lasttick.laws.target import Target
+from lasttick.targets.world import World
+
+Law: TypeAlias = Callable[..., Awaitable[None]]
+TTL_S = {"virtual": 20.0, "process": 2.0}
+DEVICES = ("phone-1=android", "phone-2=android", "ipad-1=ios@2")
+
+
+async def hostagent(world: World) -> Deployment:
+    """A host agent with three devices, TTL 20 s (2 s in process mode), and its shipped profile."""
+    host = await world.hostagent(devices=DEVICES, ttl_s=TTL_S[world.mode])
+    environ = {
+        "LASTTICK_TARGET_URL": host.url,
+        "LASTTICK_TOKEN": host.token,
+        "LASTTICK_TTL_S": f"{host.ttl_s:g}",
+    }
+    loaded: Loaded = loads(profile_text("seed-hostagent"), "seed-hostagent", environ)
+
+    async def effects() -> Sequence[Effect]:
+        log = world.rack_log()
+        return effects_of([_row(entry) for entry in log])
+
+    async def restart() -> None:
+        await host.restart()
+
+    async def step(seconds: float) -> None:
+        world.trouble.step(seconds)  # type: ignore[attr-defined]
+
+    return Deployment(
+        loaded.profile,
+        run="ref",
+        secrets=loaded.secrets,
+        transport=world.transport(),
+        controls=Controls(step=step if world.mode == "virtual" else None, restart=restart, effects=effects),
+        redact=world.trace.redact,
+    )
+
+
+SYSTEMS: dict[str, Callable[[World], Awaitable[Deployment]]] = {"hostagent": hostagent}
+GROUPS: dict[str, tuple[str, ...]] = {"lease": ("hostagent",), "session": ("hostagent",), "tools": ("hostagent",)}
+"""Which references can show the laws of a group."""
+
+
+def systems_of(law: str) -> tuple[str, ...]:
+    return GROUPS.get(law.partition("/")[0], ())
+
+
+def on_reference(law: Law, law_id: str, system: str) -> Callable[..., Any]:
+    """The law as a scenario: an async function of a world."""
+
+    async def play(world: World, **arguments: Any) -> None:
+        deployment = await SYSTEMS[system](world)
+        target = Target(deployment, law_id, world.trace)
+        try:
+            await law(target, **arguments)
+        finally:
+            await target.close()
+
+    return play
+
+
+def _row(entry: Any) -> dict[str, Any]:
+    return {
+        "mark": entry.arguments.get("x1"),
+        "at": entry.t_s,
+        "resource": entry.device_id,
+        "kind": entry.kind,
+        "call": entry.call,
+        "args": entry.arguments,
+    }
