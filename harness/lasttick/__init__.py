@@ -2,8 +2,8 @@
 
 Public names: `scenario` marks an async test as a scenario, `World` is what it is played in; `Host`, `Client`, `Device`,
 `Answer`, `LogLine` are what a world gives; `Inconclusive`, `StartRefused` are raised. `law` marks a law over a
-`Target`; in it `must` and `control` speak the verdict. All are loaded on first use, so that importing the package (and the plugin of
-pytest) costs nothing.
+`Target`; in it `must` and `control` speak the verdict. All are loaded on first use, so that importing the package (and
+the plugin of pytest) costs nothing.
 """
 
 from __future__ import annotations

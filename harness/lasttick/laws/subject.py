@@ -114,12 +114,8 @@ class Subject:
     async def _about(self, verb: str, caller: Caller, **inputs: Any) -> Said:
         """Said about every lease of the holder at once; the first one's answer counts."""
         leases = self._leases or [self.names]
-        inputs["resource"] = self.resource or self.name
         saids = await asyncio.gather(
-            *(
-                caller.say(verb, names, **{**inputs, "resource": names.get("resource", inputs["resource"])})
-                for names in leases
-            )
+            *(caller.say(verb, names, **inputs, resource=names.get("resource", self.name)) for names in leases)
         )
         if saids[0].ok and caller is self.holder:
             self._held(verb, saids[0])

@@ -134,7 +134,7 @@ class Target:
 
     @contextlib.asynccontextmanager
     async def subject(self) -> AsyncIterator[Subject]:
-        """A fresh lease subject: a resource that no other law uses meanwhile. Given up at the end, whatever happened."""
+        """A fresh lease subject: a resource that no other law uses meanwhile. Given up at the end in any case."""
         pool = await self.deployment.pool(self._free_resources)
         subject = Subject(self, await pool.take())
         try:
@@ -160,11 +160,9 @@ class Target:
     async def read(self, verb: str, **inputs: Any) -> Said:
         """A reading verb, said by a caller that does nothing else."""
         if self._reader is None:
-            names = [
-                name for name, spec in self.deployment.profile.callers.items() if "may" not in spec.model_fields_set
-            ]
-            everybody = names or list(self.deployment.profile.callers)
-            self._reader = self.caller(everybody[-1])
+            specs = self.deployment.profile.callers
+            unlimited = [name for name, spec in specs.items() if "may" not in spec.model_fields_set]
+            self._reader = self.caller((unlimited or list(specs))[-1])
             opened = await self._reader.open()
             control(opened.ok, "no session for reading can be opened", opened)
         return await self._reader.say(verb, **inputs)
@@ -176,7 +174,7 @@ class Target:
         return self.bound("effects")
 
     async def effects(self) -> Sequence[Effect]:
-        """All that happened at the resources so far. Raises NotApplicable without the verb, NotShown when unreadable."""
+        """All that happened at the resources so far. Raises NotApplicable, or NotShown when it cannot be read."""
         if self.deployment.controls.effects is not None:
             return await self.deployment.controls.effects()
         said = await self.read("effects")
