@@ -26,15 +26,16 @@ class Subject:
         self.target = target
         self.name = name
         self.holder: Caller | None = None
-        self._leases: list[dict[str, Any]] = []
-        """What was put out about each lease of the holder; one, or `capacity` of them."""
+        self._leases: dict[Caller, list[dict[str, Any]]] = {}
+        """What was put out about the leases of each caller that was granted one; one each, or `capacity` of them."""
         self._held_until_s = 0.0
         self._journal: list[int] = []
 
     @property
     def names(self) -> dict[str, Any]:
-        """Everything put out about the lease so far."""
-        return self._leases[0] if self._leases else {"resource": self.name} if self.name else {}
+        """Everything put out about the holder's lease so far."""
+        leases = self._leases.get(self.holder) if self.holder is not None else None
+        return leases[0] if leases else {"resource": self.name} if self.name else {}
 
     @property
     def resource(self) -> str | None:
@@ -53,11 +54,14 @@ class Subject:
                 extra = await caller.say("lease.acquire", ttl=self.target.lease.ttl_s, hold=hold_s)
                 if not extra.ok:
                     raise NotShown("a lease of the declared capacity is refused to its only user", (extra,))
-                self._leases.append({"resource": extra.resource, **extra.out})
+                self._leases[caller].append({"resource": extra.resource, **extra.out})
         return said
 
     async def use(self, caller: Caller, *, hold_s: float = 0.0) -> Said:
-        """The caller acts on the resource with what it knows of the lease; `hold_s`: how long that takes there."""
+        """The caller acts on the resource; `hold_s`: how long that takes there.
+
+        It knows what it was told of its own lease, also when that is lost; who never had one uses the holder's.
+        """
         return await self._about("lease.use", caller, hold=hold_s)
 
     async def renew(self, caller: Caller) -> Said:
@@ -112,8 +116,8 @@ class Subject:
         return await caller.say("lease.acquire", resource=known, ttl=self.target.lease.ttl_s, hold=hold_s)
 
     async def _about(self, verb: str, caller: Caller, **inputs: Any) -> Said:
-        """Said about every lease of the holder at once; the first one's answer counts."""
-        leases = self._leases or [self.names]
+        """Said about every lease that the caller knows at once; the first one's answer counts."""
+        leases = self._leases.get(caller) or [self.names]
         saids = await asyncio.gather(
             *(caller.say(verb, names, **inputs, resource=names.get("resource", self.name)) for names in leases)
         )
@@ -123,10 +127,9 @@ class Subject:
 
     def _granted(self, caller: Caller, said: Said) -> None:
         self.holder = caller
-        self._leases = [{"resource": said.resource or self.name, **said.out}]
-        self._journal.append(
-            self.target.deployment.journal.opened("lease", caller.name, {**self._leases[0], **caller.names})
-        )
+        lease = {"resource": said.resource or self.name, **said.out}
+        self._leases[caller] = [lease]
+        self._journal.append(self.target.deployment.journal.opened("lease", caller.name, {**lease, **caller.names}))
         self._held_until_s = max(self._held_until_s, said.answered_s + (self.target.lease.ttl_s or 0.0))
 
     def _held(self, verb: str, said: Said) -> None:
