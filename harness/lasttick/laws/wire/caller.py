@@ -147,7 +147,7 @@ class CallerWire:
         except TimeoutError:
             return lost(f"{self.name} has {self._over}" if self._over else f"no whole answer within {timeout_s:g} s")
         finally:
-            del self._flights[limit]
+            self._flights.pop(limit, None)
             landed.set_result(None)
 
     async def _hang_up(self, how: str) -> None:

@@ -23,8 +23,8 @@ from lasttick.laws.wire.message import Message, WireError
 class Hooks:
     """The instances of one caller's session, one per class, made at the first call of one of its methods.
 
-    A class is called without arguments, or, if it takes one, with `about` ({url, headers, env, name}). A method gets the
-    message's arguments by name; an async one is awaited, a plain one runs in a thread. What it returns is the body;
+    A class is called without arguments, or, if it takes one, with `about` ({url, headers, env, name}). A method gets
+    the message's arguments by name; an async one is awaited, a plain one runs in a thread. What it returns is the body;
     what it raises, the error.
     """
 

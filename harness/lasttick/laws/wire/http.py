@@ -149,7 +149,7 @@ def json_bytes(value: Any) -> bytes:
         ) from error
 
 
-def _pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _pairs(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """A list is sent as its name several times; a table, as its JSON; nothing for None."""
     pairs = []
     for name, value in values.items():

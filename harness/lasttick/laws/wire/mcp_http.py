@@ -94,8 +94,8 @@ async def _told(exchange: Awaitable[Answer], number: int | None = None) -> Reply
         return Reply(False, error={"message": why}, raw=why)
     except OUR_MISTAKE as error:
         raise WireError(
-            f"the MCP request cannot be sent: {failure_of(error)}; expected a request that HTTP can carry; correct `url` "
-            "of [target] or the headers of the caller"
+            f"the MCP request cannot be sent: {failure_of(error)}; expected a request that HTTP can carry; correct "
+            "`url` of [target] or the headers of the caller"
         ) from error
     except (httpx.HTTPError, httpx.StreamError) as error:
         return lost(failure_of(error))

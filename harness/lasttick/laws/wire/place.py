@@ -25,8 +25,8 @@ _DEFAULT_PORT = {"http": 80, "https": 443}
 class Place:
     """`url`: an MCP endpoint or the base of an HTTP API; `command`: speaks MCP on stdio (it wins if both are there).
 
-    `env` is added to the environment of every process. `allow_hosts`: `lab` (any port) or `lab:4700`. `timeout_s` bounds
-    what has no time-out of its own: open and end.
+    `env` is added to the environment of every process. `allow_hosts`: `lab` (any port) or `lab:4700`. `timeout_s`
+    bounds what has no time-out of its own: open and end.
     """
 
     url: str | None = None
@@ -48,14 +48,14 @@ def endpoint(place: Place) -> httpx.URL:
 
 
 def address(place: Place, what: str) -> tuple[str, httpx.URL]:
-    """Method and URL of `POST /path` (at the origin of the target's URL) or `POST http://host/path`. Raises WireError."""
+    """Method and URL of `POST /path` (at the origin of the target's URL) or `POST http://..`. Raises WireError."""
     method, _, where = what.partition(" ")
     where = where.strip()
     if not _METHOD.fullmatch(method) or not where.startswith(("/", "http://", "https://")):
         raise WireError(
-            f"http = {what!r} cannot be sent; expected a method in capitals, a space, and a path that begins with / or an "
-            "address that begins with http:// or https:// (contract laws, 'Binding'); correct the binding, and look at "
-            "what its templates were filled with"
+            f"http = {what!r} cannot be sent; expected a method in capitals, a space, and a path that begins with / or "
+            "an address that begins with http:// or https:// (contract laws, 'Binding'); correct the binding, and look "
+            "at what its templates were filled with"
         )
     if where.startswith("/"):
         # By hand: joining as a browser does would let "//elsewhere/x" change the host.
@@ -102,21 +102,21 @@ def _checked(text: str, allow_hosts: Iterable[str]) -> httpx.URL:
         raise _no_address(text, "no scheme http or https, or no host")
     if url.userinfo:
         raise WireError(
-            f"the address of the host {host!r} holds a user name or a password; expected none, as it would stand in place "
-            "of every caller's own (contract laws, 'Callers'); move it to `headers` of the callers that have it"
+            f"the address of the host {host!r} holds a user name or a password; expected none, as it would stand in "
+            "place of every caller's own (contract laws, 'Callers'); move it to `headers` of the callers that have it"
         )
     if not _is_loopback(host) and not _is_listed(host, port, allow_hosts):
         raise WireError(
-            f"the host {host!r} (port {port}) is not loopback; expected it in `allow_hosts` of [target] (contract laws, "
-            f"'Files'; nothing was sent); add {host!r} there if this machine is yours to test"
+            f"the host {host!r} (port {port}) is not loopback, so nothing was sent; expected loopback, or the host in "
+            f"`allow_hosts` of [target] (contract laws, 'Example'); add {host!r} there if it is yours to test"
         )
     return url
 
 
 def _no_address(text: str, why: str) -> WireError:
     return WireError(
-        f"{text[:200]!r} is no address: {why}; expected http://host:port/path (contract laws, 'Binding'); correct `url` "
-        "of [target] or the binding, and look at what its templates were filled with"
+        f"{text[:200]!r} is no address: {why}; expected http://host:port/path (contract laws, 'Binding'); correct "
+        "`url` of [target] or the binding, and look at what its templates were filled with"
     )
 
 

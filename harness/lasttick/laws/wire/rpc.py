@@ -54,7 +54,7 @@ def not_json_rpc(status: int, headers: Mapping[str, str], data: bytes) -> Reply:
 
 
 async def all_tools(page: Callable[[str | None], Awaitable[Reply]]) -> Reply:
-    """tools/list by `page(cursor)` to its last page: body = {"tools": [...]}. The first page that fails is the answer."""
+    """tools/list by `page(cursor)` to its last page: body = {"tools": [...]}. A page that fails is the answer."""
     tools: list[Any] = []
     cursors: list[str] = []
     while True:
