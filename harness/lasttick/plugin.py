@@ -232,8 +232,7 @@ class ItemRun:
         self.replay = item.config.stash.get(REPLAY, None)
         self.text = inspect.getdoc(item.obj) or ""
         self.gate = item.config.stash.get(GATE, None)
-        params = item.callspec.params if hasattr(item, "callspec") else {}
-        self.system: str | None = params.get("target") if self.spec.law is not None else None
+        self.system: str | None = item.callspec.params.get("target") if hasattr(item, "callspec") else None
         self.run: ScenarioRun | LiveScenario | None = None
         self.real_s: float | None = None
         """How long a law took on a live target, beside the others."""
@@ -468,6 +467,7 @@ def pytest_runtestloop(session: pytest.Session) -> None:
     for item in session.items:
         law = _spec(item).law
         assert law is not None
+        assert isinstance(item, pytest.Function)
         plays[scenario_id(item.nodeid)] = LawPlay(_spec(item).claims[0], item.obj.law, law.seconds, law.invariant)
     gate.knows(plays)
     config.stash[GATE] = gate
