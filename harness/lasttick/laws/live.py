@@ -11,9 +11,9 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from lasttick.checks import Verdict
+from lasttick.engine.clock import SystemClock
 from lasttick.engine.trace import Event, Trace
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.profile import Profile
@@ -127,7 +127,7 @@ class LiveRun:
         trace = Trace()
         start_s = self._loop.time()
         trace.redact = deployment.redact
-        trace.use_clock(lambda: int((self._loop.time() - start_s) * NS), lambda: datetime.now(UTC))
+        trace.use_clock(lambda: int((self._loop.time() - start_s) * NS), SystemClock().wall)
         trace.emit("harness", "example", None, number=end.plays + 1, arguments={})
         target = Target(deployment, play.law, trace)
         error: BaseException | None = None
