@@ -83,8 +83,11 @@ def app(farm: Farm) -> Starlette:
         if "id" not in message:
             return Response(status_code=202)
         if message["method"] == "initialize":
-            info = {"name": "browsers", "version": "1"}
-            result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
+            result = {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {},
+                "serverInfo": {"name": "farm", "version": "1"},
+            }
         elif message["method"] == "tools/list":
             result = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in TOOLS]}
         else:
@@ -95,7 +98,6 @@ def app(farm: Farm) -> Starlette:
                 result = {"content": [{"type": "text", "text": str(error)}], "isError": True}
         return JSONResponse({"jsonrpc": "2.0", "id": message["id"], "result": result})
 
-    async def visits(request: Request) -> Response:
-        return JSONResponse(farm.visits)
-
-    return Starlette(routes=[Route("/mcp", mcp, methods=["POST"]), Route("/visits", visits)])
+    return Starlette(
+        routes=[Route("/mcp", mcp, methods=["POST"]), Route("/visits", lambda request: JSONResponse(farm.visits))]
+    )
