@@ -98,8 +98,9 @@ class CallerWire:
 
     async def _open(self) -> Reply:
         async with self._opening:
+            reply = await self._mcp().open()
             self._opened = True
-            return await self._mcp().open()
+            return reply
 
     async def _ensured(self) -> Reply | None:
         """Open the session that a call needs if nobody has; the reply of an opening that failed, else None."""
