@@ -24,6 +24,8 @@ class Hostile:
     requests: list[bytes] = field(default_factory=list)
     """Head and body of each."""
     connections: int = 0
+    """How many there were, and how many the client still holds."""
+    open: int = 0
 
 
 @asynccontextmanager
@@ -37,6 +39,7 @@ async def hostile(answer: Answer) -> AsyncIterator[Hostile]:
         assert task is not None
         tasks.append(task)
         server.connections += 1
+        server.open += 1
         try:
             while not writer.is_closing():
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -45,9 +48,10 @@ async def hostile(answer: Answer) -> AsyncIterator[Hostile]:
                 server.requests.append(head + body)
                 await answer(writer, len(server.requests))
                 await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass
         finally:
+            server.open -= 1
             writer.close()
 
     listener = await asyncio.start_server(serve, "127.0.0.1", 0)

@@ -123,7 +123,7 @@ def test_a_command_that_takes_too_long_is_killed_with_its_children(tmp_path: Pat
 
 
 def test_a_cancelled_command_is_killed_with_its_children(tmp_path: Path) -> None:
-    async def body() -> None:
+    async def body() -> int:
         wire = CallerWire(Place())
         argv = (sys.executable, "-c", FAMILY, str(tmp_path / "pids"))
         flight = asyncio.create_task(wire.send(Message("run", "", argv=argv, timeout_s=60.0)))
@@ -131,11 +131,12 @@ def test_a_cancelled_command_is_killed_with_its_children(tmp_path: Path) -> None
         flight.cancel()
         with pytest.raises(asyncio.CancelledError):
             await flight
-        assert all([gone(pid) for pid in pids])
-        with pytest.raises(ChildProcessError):
-            os.waitpid(pids[0], os.WNOHANG)  # reaped already
+        assert all(map(gone, pids))
+        return pids[0]
 
-    asyncio.run(body())
+    pid = asyncio.run(body())
+    with pytest.raises(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)  # reaped already
 
 
 def test_vanishing_kills_a_command(tmp_path: Path) -> None:
@@ -146,7 +147,7 @@ def test_vanishing_kills_a_command(tmp_path: Path) -> None:
         pids = await asyncio.to_thread(family, tmp_path / "pids")
         await wire.vanish()
         assert (await flight).lost == "alice has vanished"
-        assert all([gone(pid) for pid in pids])
+        assert all(map(gone, pids))
 
     asyncio.run(body())
 

@@ -129,7 +129,9 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 
 def wire(name: str = "alice") -> CallerWire:
-    return CallerWire(Place("http://127.0.0.1:1/mcp"), headers={"A": "b"}, env={"C": "d"}, name=name)
+    return CallerWire(
+        Place("http://127.0.0.1:1/mcp", env={"C": "c", "E": "f"}), headers={"A": "b"}, env={"C": "d"}, name=name
+    )
 
 
 def call(what: str, **args: Any) -> Message:
@@ -164,7 +166,7 @@ def test_one_instance_for_a_callers_session(log: list[str]) -> None:
 
 
 def test_what_an_instance_is_told(log: list[str]) -> None:
-    about = {"url": "http://127.0.0.1:1/mcp", "headers": {"A": "b"}, "env": {"C": "d"}, "name": "alice"}
+    about = {"url": "http://127.0.0.1:1/mcp", "headers": {"A": "b"}, "env": {"C": "d", "E": "f"}, "name": "alice"}
     assert ask("Lab.told").body == about
 
 

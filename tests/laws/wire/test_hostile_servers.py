@@ -254,6 +254,74 @@ def test_an_empty_answer() -> None:
     assert (tool.ok, tool.status, tool.error) == (False, 202, {"message": "not JSON-RPC", "body": ""})
 
 
+def test_a_connection_is_kept_for_a_moment_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request that crosses the server's own time-out of an idle connection would be lost for nothing."""
+    monkeypatch.setattr("lasttick.laws.wire.sockets.KEEP_S", 0.1)
+
+    async def body() -> None:
+        async with hostile(says(http(b"{}"), then="hang")) as server:
+            wire = CallerWire(Place(server.url))
+            await wire.send(sent("http"))
+            await wire.send(sent("http"))
+            assert server.connections == 1
+            await asyncio.sleep(0.3)
+            await wire.send(sent("http"))
+            assert server.connections == 2
+            await wire.close()
+
+    asyncio.run(body())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_server_that_does_not_speak_tls(kind: str) -> None:
+    async def body() -> None:
+        async def greets(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(http(GOOD))
+            writer.close()
+
+        listener = await asyncio.start_server(greets, "127.0.0.1", 0)
+        wire = CallerWire(Place(f"https://127.0.0.1:{listener.sockets[0].getsockname()[1]}/mcp", era="modern"))
+        reply = await wire.send(sent(kind))
+        assert reply.lost is not None
+        assert "ConnectError" in reply.lost
+        await wire.close()
+        listener.close()
+
+    asyncio.run(body())
+
+
+def test_no_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def body() -> None:
+        async with hostile(says(http(GOOD))) as proxy:
+            for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+                monkeypatch.setenv(name, proxy.url)
+            for kind in KINDS:
+                assert (await reply_of(kind, says(http(GOOD))))[0].ok
+            assert proxy.connections == 0
+
+    asyncio.run(body())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_vanishing_cuts_every_connection(kind: str) -> None:
+    async def body() -> None:
+        async with hostile(says(b"", then="hang")) as server:
+            wire = CallerWire(Place(server.url, era="modern"), name="alice")
+            flights = [asyncio.create_task(wire.send(sent(kind))) for _ in range(2)]
+            while len(server.requests) < 2:
+                await asyncio.sleep(0.01)
+            await wire.vanish()
+            assert [flight.result().lost for flight in flights] == ["alice has vanished"] * 2
+            for _ in range(100):
+                if server.open == 0:
+                    break
+                await asyncio.sleep(0.01)
+            assert server.open == 0
+            assert len(server.requests) == 2
+
+    asyncio.run(body())
+
+
 HEADS = st.sampled_from(
     [
         b"",

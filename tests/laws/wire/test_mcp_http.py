@@ -278,9 +278,10 @@ def test_the_end_of_a_session(answer: bytes, ok: bool, status: int | None) -> No
 # -- the reference
 
 
-def test_the_reference_host_agent() -> None:
+@pytest.mark.parametrize("sse", [False, True], ids=["json", "sse"])
+def test_the_reference_host_agent(sse: bool) -> None:
     async def story(world: VirtualWorld) -> None:
-        host = await world.hostagent()
+        host = await world.hostagent(sse=sse)
         headers = {"Authorization": f"Bearer {host.token}"}
         alice, bob = (
             CallerWire(Place(host.url), headers=headers, transport=world.transport(), name=name)

@@ -101,9 +101,9 @@ def test_what_is_no_request(what: str) -> None:
 
 
 def test_an_absolute_address_needs_permission_too() -> None:
-    with pytest.raises(WireError, match="the host 'evil.example'"):
+    with pytest.raises(WireError, match=r"the host 'evil\.example'"):
         address(LAB, "POST http://evil.example/x")
-    with pytest.raises(WireError, match="the host 'evil.example'"):
+    with pytest.raises(WireError, match=r"the host 'evil\.example'"):
         address(LAB, "POST http://lab:4700@evil.example/x")
 
 
@@ -123,7 +123,7 @@ def test_headers_are_bytes_under_lower_case_names() -> None:
 
 @pytest.mark.parametrize("name", ["", "a b", "a:", "naïve", "a\n"])
 def test_a_name_that_no_header_can_have(name: str) -> None:
-    with pytest.raises(WireError, match="the header name .* cannot be sent; expected"):
+    with pytest.raises(WireError, match=r"the header name .* cannot be sent; expected"):
         encoded({name: "x"})
 
 
