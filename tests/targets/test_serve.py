@@ -26,7 +26,7 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
 from lasttick.cli import execute
-from lasttick.targets import serve
+from lasttick.targets import serve, server
 from lasttick_fakes.client import McpClient
 
 REPOSITORY = Path(__file__).parents[2]
@@ -374,8 +374,8 @@ def test_a_host_that_is_not_this_machines(refused: Any, part: str, host: str) ->
 
 
 def test_a_port_is_taken_before_its_part_is_up() -> None:
-    with serve._listen("127.0.0.1", 0) as listener, pytest.raises(serve.ServeError, match="Address already in use"):
-        serve._listen("127.0.0.1", listener.getsockname()[1])
+    with server.listen("127.0.0.1", 0) as listener, pytest.raises(server.ServeError, match="Address already in use"):
+        server.listen("127.0.0.1", listener.getsockname()[1])
 
 
 @pytest.mark.parametrize("option", ["--ttl", "--heartbeat", "--max-call", "--session-idle"])
