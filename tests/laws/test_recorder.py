@@ -218,7 +218,8 @@ def test_a_hold_that_is_no_time_to_wait_does_not_happen(hold_s: Any) -> None:
         (b"{", 400, "the body is not JSON"),
         (b"[1]", 400, "the body is a JSON list; expected an object or a form"),
         (b'{"mark": NaN}', 400, "NaN is not a JSON number"),
-        (b"[" * 100_000, 400, "the body is not JSON"),
+        (b"[" * 100_000, 400, "the body is nested too deep"),
+        (b'{"a":' * 101 + b"1" + b"}" * 101, 400, "expected at most 100 levels"),
         (b" " * (asgi.BODY_BYTES_MAX + 1), 413, "expected at most that many"),
     ],
 )
@@ -228,6 +229,19 @@ def test_a_body_that_cannot_be_read(content: bytes, status: int, says: str) -> N
         assert (answer.status_code, says in answer.json()["error"]) == (status, True), answer.text
         assert answer.json()["error"].count(";") >= 2
         assert await rig.effects() == []
+
+    play(body)
+
+
+def test_arguments_as_deep_as_the_sdk_reads_them() -> None:
+    async def body(rig: Rig) -> None:
+        client = rig.mcp()
+        await client.open()
+        for levels in (50, 150, 5_000):
+            deep = '{"a":' * levels + "1" + "}" * levels
+            head = f'{{"jsonrpc":"2.0","id":{levels},"method":"tools/call","params":{{"name":"ltwrite","arguments":'
+            assert (await client.post(f"{head}{deep}}}}}".encode())).http_status < 500
+        assert len(await rig.effects()) >= 1
 
     play(body)
 

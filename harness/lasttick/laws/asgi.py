@@ -9,6 +9,8 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 BODY_BYTES_MAX = 4 * 1024 * 1024
+LEVELS_MAX = 100
+TOO_DEEP = f"the body is nested too deep; expected at most {LEVELS_MAX} levels; flatten it"
 
 
 class Refused(Exception):
@@ -55,11 +57,23 @@ class Request:
 
 
 def parse_json(body: bytes) -> Any:
-    """Raises Refused for what is no JSON."""
+    """Raises Refused for what is no JSON, or nested so deep that it could not be written again."""
     try:
-        return json.loads(body, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
+        value = json.loads(body, parse_constant=_no_constant)
+    except RecursionError:
+        raise Refused(400, TOO_DEEP) from None
+    except ValueError as error:
         raise Refused(400, f"the body is not JSON ({error}); expected one JSON value in UTF-8; correct it") from None
+    if _deeper_than(value, LEVELS_MAX):
+        raise Refused(400, TOO_DEEP)
+    return value
+
+
+def _deeper_than(value: Any, levels: int) -> bool:
+    if not isinstance(value, dict | list):
+        return False
+    children = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_deeper_than(child, levels - 1) for child in children)
 
 
 def _no_constant(name: str) -> Any:

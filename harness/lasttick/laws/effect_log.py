@@ -62,7 +62,7 @@ class EffectLog:
     async def happen(self, tool: str, kind: Kind, args: Mapping[str, Any], request: Request) -> Effect:
         """Let a call happen: its effect begins now, and this returns when it has ended.
 
-        Raises Refused for arguments that cannot be kept and a hold that is no time to wait; then nothing has happened.
+        Raises Refused for a hold that is no time to wait; then nothing has happened.
         """
         args = _plain(args)
         hold_s = _hold_s(args.get("hold_s", 0.0))
@@ -118,11 +118,8 @@ class EffectLog:
 
 
 def _plain(args: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy that any JSON reader can read: numbers that JSON has not become text. Raises Refused."""
-    try:
-        return dict(json.loads(json.dumps(dict(args)), parse_constant=str))
-    except RecursionError:
-        raise Refused(400, "the arguments are nested too deep; expected some hundred levels at most; flatten") from None
+    """A copy that any JSON reader can read: numbers that JSON has not become text."""
+    return dict(json.loads(json.dumps(dict(args)), parse_constant=str))
 
 
 def _hold_s(given: Any) -> float:
