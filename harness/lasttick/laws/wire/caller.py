@@ -17,7 +17,7 @@ from lasttick.laws.wire.hook import Hooks
 from lasttick.laws.wire.http import HttpWire
 from lasttick.laws.wire.mcp_http import McpHttp
 from lasttick.laws.wire.mcp_stdio import McpStdio
-from lasttick.laws.wire.message import Message, WireError
+from lasttick.laws.wire.message import Message, Wire, WireError
 from lasttick.laws.wire.place import Place
 from lasttick.laws.wire.sockets import Sockets
 
@@ -44,13 +44,26 @@ class CallerWire:
         self._env = dict(env or {})
         self._sockets = Sockets() if transport is None else None
         self._transport = transport or self._sockets
-        self._hooks = Hooks({"url": place.url, "headers": self._headers, "env": self._env, "name": name})
+        about = {"url": place.url, "headers": self._headers, "env": {**place.env, **self._env}, "name": name}
+        self._hooks = Hooks(about)
         self._http_wire: HttpWire | None = None
         self._mcp_wire: McpHttp | McpStdio | None = None
         self._opened = False
         self._opening = asyncio.Lock()
         self._flights: dict[asyncio.Timeout, asyncio.Future[None]] = {}
         self._over: str | None = None
+
+    @property
+    def session_id(self) -> str | None:
+        return self._mcp_wire.session_id if isinstance(self._mcp_wire, McpHttp) else None
+
+    def borrow(self, other: Wire) -> None:
+        """See Wire. A session without an id cannot be borrowed: nothing is changed."""
+        theirs = other._mcp_wire if isinstance(other, CallerWire) else None
+        mine = self._mcp() if isinstance(theirs, McpHttp) else None
+        if isinstance(mine, McpHttp) and isinstance(theirs, McpHttp):
+            mine.borrow(theirs)
+            self._opened = True
 
     async def open(self) -> Reply:
         """See Wire. Nothing is opened where the target has neither URL nor command."""
@@ -98,8 +111,9 @@ class CallerWire:
 
     async def _open(self) -> Reply:
         async with self._opening:
+            reply = await self._mcp().open()
             self._opened = True
-            return await self._mcp().open()
+            return reply
 
     async def _ensured(self) -> Reply | None:
         """Open the session that a call needs if nobody has; the reply of an opening that failed, else None."""
