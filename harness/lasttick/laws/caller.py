@@ -107,7 +107,7 @@ class Caller:
         names = ChainMap(
             bindings.inputs_as_names(given, mark), dict(about or {}), self.names, dict(self.spec.vars), profile.vars
         )
-        origin = profile.origin(verb, self.spec.route)
+        origin = profile.stands_for(verb, self.spec.route)
         ref = self.target.next_ref()
         message = bindings.message_of(binding, names, verb, profile.target.timeout_s, given.get("hold", 0.0))
         self.target.starts(ref, self, verb, message, mark)

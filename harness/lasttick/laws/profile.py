@@ -8,13 +8,33 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 Outcome: TypeAlias = Literal["ok", "pending", "busy", "denied", "lost", "error"]
 Condition: TypeAlias = dict[str, Any]
 """Pointers, all of which must match: a value, a list of values, {match = "regex"} or {exists = true|false}."""
 Outcomes: TypeAlias = dict[Outcome, list[Condition]]
-Seconds = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
+
+
+def _no_bool(value: Any) -> Any:
+    """`true` is no number; pydantic would take it for 1."""
+    if isinstance(value, bool):
+        raise ValueError("a number, not true or false")
+    return value
+
+
+def _number_schema(kind: str, **limits: Any) -> WithJsonSchema:
+    """For editors: a number, or a variable that becomes one when the file is loaded."""
+    return WithJsonSchema({"anyOf": [{"type": kind, **limits}, {"type": "string", "pattern": r"^\$\{.+\}$"}]})
+
+
+Seconds = Annotated[
+    float,
+    Field(gt=0, le=1e6, allow_inf_nan=False),
+    BeforeValidator(_no_bool),
+    _number_schema("number", exclusiveMinimum=0, maximum=1e6),
+]
+Count = Annotated[int, Field(ge=1), BeforeValidator(_no_bool), _number_schema("integer", minimum=1)]
 
 
 class Part(BaseModel):
@@ -125,7 +145,7 @@ class LeaseVerbs(Section):
     renewed_by: tuple[Literal["use", "renew", "acquire"], ...] | None = None
     in_flight: Literal["pins", "ends"] = "pins"
     session_end: Literal["frees", "keeps"] = "frees"
-    capacity: Annotated[int, Field(ge=1)] = 1
+    capacity: Count = 1
     restart: Literal["keeps", "ends"] = "ends"
     tolerance_s: Seconds = 0.25
 
@@ -171,11 +191,15 @@ class Verbs(Part):
             raise KeyError(verb)
         return getattr(getattr(self, section), name) if name else getattr(self, section)
 
+    def bound_verbs(self) -> Mapping[str, Binding]:
+        """Every verb that is bound here, `absent` ones included."""
+        return {verb: binding for verb in VERBS if (binding := self.binding(verb)) is not None}
+
 
 class Profile(Verbs):
     """A whole file. `vars` are names for templates; `profile` names the dialect that runs beside the laws."""
 
-    version: Literal[1]
+    version: Annotated[Literal[1], BeforeValidator(_no_bool)]
     profile: Literal["none", "seed-hostagent", "seed-gateway", "seed-vaultclaw", "seed-lineup"] = "none"
     target: Target = Field(default_factory=Target)
     callers: dict[str, CallerSpec] = Field(default_factory=dict)
@@ -184,15 +208,20 @@ class Profile(Verbs):
     routes: dict[str, Verbs] = Field(default_factory=dict)
     lag_s: Seconds = 1.0
 
+    def bound(self, verb: str, route: str | None = None) -> Binding | None:
+        """What is written for a verb on a route, else in the file's own sections. Raises KeyError for no verb."""
+        binding = self.routes[route].binding(verb) if route in self.routes else None
+        return self.binding(verb) if binding is None else binding
+
     def reach(self, verb: str, route: str | None = None) -> Binding | None:
         """The binding of a verb on a route, else the file's own; `same` is followed. None: absent, or not bound.
 
-        A target that speaks MCP tools has sessions and a list of tools by itself: those are an empty Binding.
+        A target that speaks MCP tools has sessions and a list of tools of itself: those are an empty Binding.
         Raises KeyError for an unknown verb.
         """
-        binding = self._written(verb, route)
+        binding = self.bound(verb, route)
         if binding is None:
-            return Binding() if verb in BUILT_IN and self.speaks_tools else None
+            return Binding() if self.implied(verb, route) else None
         if binding.same is not None:
             other = self.reach(binding.same, route)
             if other is None:
@@ -202,40 +231,37 @@ class Profile(Verbs):
             binding = other.model_copy(update=said)
         return None if binding.absent is not None else binding
 
-    def origin(self, verb: str, route: str | None = None) -> str:
-        """The verb that `same` leads to: `session.end` for a release that is the session's end."""
-        binding = self._written(verb, route)
-        return verb if binding is None or binding.same is None else self.origin(binding.same, route)
+    def stands_for(self, verb: str, route: str | None = None) -> str:
+        """The verb at the end of `same`: a `lease.release` that is only the session's end is `session.end`."""
+        while (binding := self.bound(verb, route)) is not None and binding.same is not None:
+            verb = binding.same
+        return verb
 
-    def _written(self, verb: str, route: str | None) -> Binding | None:
-        binding = self.routes[route].binding(verb) if route in self.routes else None
-        return self.binding(verb) if binding is None else binding
+    def implied(self, verb: str, route: str | None = None) -> bool:
+        """Whether kind `tool` has this verb of itself: nothing is written for it, and the target speaks MCP."""
+        return verb in IMPLIED and self.bound(verb, route) is None and self.speaks_mcp()
 
-    @property
-    def speaks_tools(self) -> bool:
-        """Whether the target is an MCP server: some verb is a tool call, or it is a command."""
-        bound = list(self.bound_verbs().values())
-        bound += [binding for route in self.routes.values() for verb in VERBS if (binding := route.binding(verb))]
-        return self.target.command is not None or any(binding.tool is not None for binding in bound)
+    def speaks_mcp(self) -> bool:
+        """Whether any verb is a tool's call, or the target is a command."""
+        if self.target.command is not None:
+            return True
+        bindings = [binding for verbs in (self, *self.routes.values()) for binding in verbs.bound_verbs().values()]
+        return any(part is not None and part.tool is not None for one in bindings for part in (one, one.poll))
 
-    def lag_of(self, verb: str) -> float:
+    def lag_of(self, verb: str, route: str | None = None) -> float:
         """Seconds from a fact to its report through this verb: the binding's, its section's, else the file's."""
-        binding = self.binding(verb)
-        section = getattr(self, verb.partition(".")[0], None)
-        for part in (binding, section):
+        section = verb.partition(".")[0]
+        parts = [self.bound(verb, route), getattr(self.routes.get(route or ""), section, None), getattr(self, section)]
+        for part in parts:
             if part is not None and part.lag_s is not None:
                 return float(part.lag_s)
         return self.lag_s
 
-    def bound_verbs(self) -> Mapping[str, Binding]:
-        """Every verb that the file binds, `absent` ones included."""
-        return {verb: binding for verb in VERBS if (binding := self.binding(verb)) is not None}
-
 
 READING = ("tools.list", "lease.holder", "approval.pending", "approval.outcome", "effects", "log")
 """Verbs that may be repeated."""
-BUILT_IN = ("session.open", "session.end", "tools.list")
-"""Verbs that a target of kind `tool` has without a binding."""
+IMPLIED = ("session.open", "session.end", "tools.list")
+"""Verbs that kind `tool` has of itself, without a binding: initialize, DELETE, tools/list."""
 MARKED = ("tools.call", "lease.use", "approval.request")
 """Verbs whose binding must place {mark} (or {mark_number}), unless `effects` is absent."""
 VERBS = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,20 +18,41 @@ from lasttick.requirements.errors import CatalogueError
 from lasttick.requirements.ids import scenario_id
 
 EXAMPLE = '@scenario("HA-06")'
+# The id tells our mark from that of others: pytest-bdd has a `@scenario("file.feature", "name")` too.
+SPEAKS_OF_LASTTICK = re.compile(rb"\blasttick\b|@scenario\(\s*[\"'][A-Z]{2}-\d")
 
 
 def scenarios_folder(project: Path) -> Path:
-    """`scenarios/` of the project, else the shipped ones. Raises CatalogueError when there are none."""
+    """`scenarios/` of the project unless it is of another tool, else the shipped ones. Raises CatalogueError."""
+    own = project / "scenarios"
+    if own.is_dir() and not _is_of_another_tool(own):
+        return own
     package = Path(lasttick.__file__).parent
     # A wheel carries them inside the package; an editable install leaves them beside harness/.
-    for folder in (project / "scenarios", package / "scenarios", package.parents[1] / "scenarios"):
+    for folder in (package / "scenarios", package.parents[1] / "scenarios"):
         if folder.is_dir():
             return folder
     raise CatalogueError(
-        f"no scenarios found: {project} has no folder scenarios, and none came with lasttick",
+        f"no scenarios found: {project} has no folder scenarios with a scenario of lasttick, and none came with it",
         "a folder scenarios in the project, or the installed package's own",
         "run the command in a checkout, or install lasttick again",
     )
+
+
+def _is_of_another_tool(folder: Path) -> bool:
+    """Whether it holds something, and no test file speaks of lasttick: `scenarios` is a common name for a folder.
+
+    Read as bytes, so that a scenario file that does not parse stays the project's own, and is named as an error.
+    """
+    return any(folder.rglob("*")) and not any(_may_hold_a_scenario(path) for path in folder.rglob("test_*.py"))
+
+
+def _may_hold_a_scenario(path: Path) -> bool:
+    try:
+        return SPEAKS_OF_LASTTICK.search(path.read_bytes()) is not None
+    except OSError:
+        # Nobody can tell. As the project's own it ends in a message that names it; skipped, it could hide scenarios.
+        return True
 
 
 def collect_claims(folder: Path) -> list[Claim]:
