@@ -25,7 +25,9 @@ from lasttick.requirements import nearby
 FILE = "lasttick.baseline.toml"
 KnownVerdict: TypeAlias = Literal["fails", "flaky"]
 VERDICTS = ("fails", "flaky")
-SHAPE = '[[known]] with law, verdict = "fails" or "flaky", until = DATE, issue and, if wanted, case (contract laws, Files)'
+SHAPE = (
+    '[[known]] with law, verdict = "fails" or "flaky", until = DATE, issue and, if wanted, case (contract laws, Files)'
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,14 +34,22 @@ class Caller:
         """Everything put out so far about this session."""
         self.wire: Wire = target.deployment.wire(name, spec)
         self.session = target.next_session(name)
+        self.mcp_session: str | None = None
+        """The id that the target gave the session, if it gave one."""
         self._journal: int | None = None
 
     # -- the session
 
     async def open(self) -> Said:
         """Begin the session; a target whose kind has none answers ok."""
-        self._journal = self.target.deployment.journal.opened("session", self.name, self.names)
+        if not self.can("session.open"):
+            now_s = self.target.now_s
+            return self._said("session.open", "ok", Reply(True, raw="the target has no sessions"), now_s, now_s)
+        journal = self.target.deployment.journal
+        self._journal = journal.opened("session", self.name, self.names)
         said = await self.say("session.open")
+        self.mcp_session = said.reply.headers.get("mcp-session-id")
+        journal.knows(self._journal, self.names, self.mcp_session)
         self.target.emit(self.name, "session.open", session=self.session, era="", host="target")
         return said
 
@@ -57,7 +65,6 @@ class Caller:
         self.over = True
         reply = Reply(False, raw="connections cut, nothing said")
         self.target.note(self._said("session.vanish", "lost", reply, now_s, self.target.now_s))
-        self._forget_journal()
 
     async def again(self) -> Said:
         """A new session of the same caller."""
@@ -70,7 +77,7 @@ class Caller:
 
     async def close(self) -> None:
         """End what is open, without a verdict on it."""
-        if not self.over:
+        if not self.over and self.can("session.end"):
             await self.end()
         await self.wire.close()
 

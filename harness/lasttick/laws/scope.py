@@ -107,7 +107,9 @@ def policy_of(profile: Profile) -> dict[str, str]:
     for section, keys in POLICY.items():
         if any(verb.startswith(f"{section}.") for verb in bound):
             part = getattr(profile, section)
-            found.update((f"{section}.{key}", _shown(value)) for key in keys if (value := getattr(part, key)) is not None)
+            found.update(
+                (f"{section}.{key}", _shown(value)) for key in keys if (value := getattr(part, key)) is not None
+            )
     for verb in VERBS:
         if verb in bound and (lag_s := bound[verb].lag_s) is not None:
             found[f"{verb}.lag_s"] = _shown(lag_s)

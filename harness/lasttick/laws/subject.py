@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lasttick.laws.said import Said
@@ -55,6 +56,7 @@ class Subject:
                 if not extra.ok:
                     raise NotShown("a lease of the declared capacity is refused to its only user", (extra,))
                 self._leases[caller].append({"resource": extra.resource, **extra.out})
+                self._write_down(caller, self._leases[caller][-1])
         return said
 
     async def use(self, caller: Caller, *, hold_s: float = 0.0) -> Said:
@@ -105,7 +107,6 @@ class Subject:
             elif not holder.over and self.target.lease.session_end == "frees" and holder.can("session.end"):
                 said = await self.end_session(holder)
             if said is not None and said.ok:
-                self._close_journal()
                 return 0.0
         return self._held_until_s + lag_s
 
@@ -113,7 +114,17 @@ class Subject:
 
     async def _ask(self, caller: Caller, hold_s: float) -> Said:
         known = self.name or (self.resource if self.holder is not None else None)
-        return await caller.say("lease.acquire", resource=known, ttl=self.target.lease.ttl_s, hold=hold_s)
+        asking = asyncio.ensure_future(
+            caller.say("lease.acquire", resource=known, ttl=self.target.lease.ttl_s, hold=hold_s)
+        )
+        try:
+            return await asyncio.shield(asking)
+        except asyncio.CancelledError:
+            # The run ends; what is granted all the same has to be given back.
+            with contextlib.suppress(NotShown, NotApplicable):
+                if (said := await asking).ok:
+                    self._granted(caller, said)
+            raise
 
     async def _about(self, verb: str, caller: Caller, **inputs: Any) -> Said:
         """Said about every lease that the caller knows at once; the first one's answer counts."""
@@ -129,7 +140,7 @@ class Subject:
         self.holder = caller
         lease = {"resource": said.resource or self.name, **said.out}
         self._leases[caller] = [lease]
-        self._journal.append(self.target.deployment.journal.opened("lease", caller.name, {**lease, **caller.names}))
+        self._write_down(caller, lease)
         self._held_until_s = max(self._held_until_s, said.answered_s + (self.target.lease.ttl_s or 0.0))
 
     def _held(self, verb: str, said: Said) -> None:
@@ -137,13 +148,17 @@ class Subject:
             self._held_until_s = max(self._held_until_s, said.answered_s + (self.target.lease.ttl_s or 0.0))
 
     def _lose(self) -> None:
+        """Nobody holds it any more, whoever did before."""
         self.holder = None
         self._held_until_s = 0.0
-
-    def _spare(self) -> int:
-        return 0 if self.target.deployment.names_resources else self.target.lease.capacity - 1
-
-    def _close_journal(self) -> None:
         for number in self._journal:
             self.target.deployment.journal.closed(number)
         self._journal.clear()
+
+    def _write_down(self, caller: Caller, lease: Mapping[str, Any]) -> None:
+        names = {**caller.names, **lease}
+        journal = self.target.deployment.journal
+        self._journal.append(journal.opened("lease", caller.name, names, caller.mcp_session))
+
+    def _spare(self) -> int:
+        return 0 if self.target.deployment.names_resources else self.target.lease.capacity - 1
