@@ -1,1 +1,4 @@
-"""lasttick scenarios: `pytest scenarios/` replays them in virtual time."""
+"""lasttick scenarios: `pytest scenarios/` replays them in virtual time.
+
+Files import each other relatively: a wheel carries this folder as `lasttick.scenarios`.
+"""

@@ -101,6 +101,18 @@ def scenario_id(nodeid: str) -> str:
     return ids.scenario_id(PurePosixPath(*parts), name)
 
 
+def item_id(item: Any) -> str:
+    """The id of a collected scenario.
+
+    Of a file outside the root folder, as in a wheel, pytest's node id begins wherever the argument ended
+    (`--pyargs lasttick.scenarios.hostagent`), and the id must not depend on that.
+    """
+    file, _, name = item.nodeid.partition("::")
+    if not item.path.is_relative_to(item.config.rootpath) and "scenarios" in item.path.parts:
+        file = item.path.as_posix()
+    return scenario_id(f"{file}::{name}")
+
+
 def not_applicable(spec: ScenarioSpec, mode: str) -> str | None:
     """Why this scenario cannot be judged in this mode, or None."""
     foreign = {"virtual": NEEDS_PROCESS, "process": NEEDS_VIRTUAL, "live": NEEDS_PROCESS + NEEDS_VIRTUAL}[mode]

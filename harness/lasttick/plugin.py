@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lasttick.marks import MARK, ScenarioSpec, not_applicable, scenario_id
+from lasttick.marks import MARK, ScenarioSpec, item_id, not_applicable
 
 if TYPE_CHECKING:
     from lasttick.evidence import RunFolder, ScenarioResult
@@ -176,7 +176,7 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> list[pytes
 def _wrong_claims(item: pytest.Item, spec: ScenarioSpec) -> list[str]:
     from lasttick.requirements import Claim, wrong_claims
 
-    scenario = scenario_id(item.nodeid).partition("[")[0]
+    scenario = item_id(item).partition("[")[0]
     return list(wrong_claims(_catalogue(), Claim(scenario, spec.claims, item.nodeid.partition("[")[0], "")))
 
 
@@ -221,7 +221,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item
         for item in items
         if item.get_closest_marker(MARK)
-        and (settings.select is None or matches(settings.select, scenario_id(item.nodeid)))
+        and (settings.select is None or matches(settings.select, item_id(item)))
         and (settings.mode != LIVE or _spec(item).law is not None)
     ]
     if settings.mode == LIVE:  # what judges the whole run comes last
@@ -237,14 +237,14 @@ class ItemRun:
     """One scenario item while it runs."""
 
     def __init__(self, item: pytest.Function) -> None:
-        self.id = scenario_id(item.nodeid)
+        self.id = item_id(item)
         self.spec = _spec(item)
         self.settings = item.config.stash[OPTIONS]
         self.replay = item.config.stash.get(REPLAY, None)
         self.text = inspect.getdoc(item.obj) or ""
         self.gate = item.config.stash.get(GATE, None)
-        params = item.callspec.params if hasattr(item, "callspec") else {}
-        self.system: str | None = params.get("target") if self.spec.law is not None else None
+        params: dict[str, Any] = item.callspec.params if hasattr(item, "callspec") else {}
+        self.system: str | None = params.get("target")
         self.run: ScenarioRun | LiveScenario | None = None
         self.judged: LawEnd | Target | None = None
         """Of a law: how many cases it judged, and what by."""
@@ -516,7 +516,8 @@ def pytest_runtestloop(session: pytest.Session) -> None:
     for item in session.items:
         law = _spec(item).law
         assert law is not None
-        plays[scenario_id(item.nodeid)] = LawPlay(_spec(item).claims[0], item.obj.law, law.seconds, law.invariant)
+        assert isinstance(item, pytest.Function)
+        plays[item_id(item)] = LawPlay(_spec(item).claims[0], item.obj.law, law.seconds, law.invariant)
     is_worker = hasattr(config, "workerinput")
     with _told_and_exit():
         loaded = _profile(settings.config) if is_worker else config.stash[BEGINNING].loaded

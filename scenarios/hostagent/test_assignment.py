@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from lasttick import World, scenario
-from scenarios.hostagent.steps import HELD_BY_MCP, heard, listening, over, seen_busy, workflow
+
+from .steps import HELD_BY_MCP, heard, listening, over, seen_busy, workflow
 
 WORK: dict[str, dict[str, Any]] = {
     "goal": {"goal": "tap Messages"},

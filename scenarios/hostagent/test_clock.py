@@ -4,7 +4,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lasttick import World, scenario
-from scenarios.hostagent.handover import expect_busy, expect_served, takes_over_exactly
+
+from .handover import expect_busy, expect_served, takes_over_exactly
 
 YEAR_S = 365 * 86_400
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from lasttick import World, scenario
-from scenarios.hostagent.test_tools import NAMES
+
+from .test_tools import NAMES
 
 LEASED: dict[str, dict[str, Any]] = {
     "take_screenshot": {},

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from lasttick import World, scenario
-from scenarios.hostagent.steps import HELD_BY_MCP, heard, listening, refused_start, workflow
+
+from .steps import HELD_BY_MCP, heard, listening, refused_start, workflow
 
 Row = Callable[[World], Awaitable[None]]
 

@@ -15,7 +15,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lasttick import Answer, World, scenario
-from scenarios.hostagent.handover import expect_busy, expect_served
+
+from .handover import expect_busy, expect_served
 
 Act = Literal["await", "leave", "cancel", "drop", "end", "vanish"]
 """What a caller does with its call: wait, leave it running, cancel it, hang up; or end its session, or crash, in it."""

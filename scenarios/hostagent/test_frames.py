@@ -12,7 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lasttick import World, scenario
-from scenarios.hostagent.steps import listening
+
+from .steps import listening
 
 BODY_BYTES_MAX = 4 * 1024 * 1024
 MALFORMED: dict[str, tuple[bytes, int, int]] = {

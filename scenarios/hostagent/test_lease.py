@@ -5,7 +5,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lasttick import World, scenario
-from scenarios.hostagent.handover import expect_busy, expect_served, takes_over, takes_over_exactly
+
+from .handover import expect_busy, expect_served, takes_over, takes_over_exactly
 
 
 @scenario("HA-06", sees=("hand-over-at-tick",))

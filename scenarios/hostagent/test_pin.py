@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from lasttick import World, scenario
 from lasttick.model.lease import Granted, Holder
-from scenarios.hostagent.handover import expect_busy, expect_served, takes_over, takes_over_exactly
+
+from .handover import expect_busy, expect_served, takes_over, takes_over_exactly
 
 
 @scenario("HA-06", sees=("refusal-during-call", "hand-over-at-tick"))

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from lasttick import World, scenario
 from lasttick.model.lease import Granted, Holder, Lease
 from lasttick.model.lease_oracle import Op, OpName, PureLeases, Reply
-from scenarios.hostagent.handover import expect_busy, expect_served
+
+from .handover import expect_busy, expect_served
 
 HOLDERS = [Holder("mcp", "alice"), Holder("mcp", "bob"), Holder("mcp", "carol"), Holder("cloud", "assignment-1")]
 DEVICES = ["phone-1", "phone-2", "no such phone", ""]

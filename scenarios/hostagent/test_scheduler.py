@@ -10,7 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lasttick import World, scenario
-from scenarios.hostagent.steps import (
+
+from .steps import (
     HELD_BY_MCP,
     cloud_trouble,
     cloud_view,

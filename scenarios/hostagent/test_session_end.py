@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from lasttick import World, scenario
 from lasttick.model.lease import Granted, Holder, Refused
-from scenarios.hostagent.handover import expect_busy, expect_served, takes_over
+
+from .handover import expect_busy, expect_served, takes_over
 
 INSTANTS = st.one_of(st.sampled_from([0.0, 1.0]), st.floats(0.0, 1.0).map(lambda part: round(part, 3)))
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from lasttick import World, scenario
 from lasttick.model import status
 from lasttick.model.lease import Holder
-from scenarios.hostagent.steps import heard, workflow
+
+from .steps import heard, workflow
 
 HOLDERS = {None: None, "mcp": Holder("mcp", "a" * 32), "cloud": Holder("cloud", "assignment-1")}
 TABLE = {

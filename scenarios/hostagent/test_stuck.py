@@ -6,7 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lasttick import World, scenario
-from scenarios.hostagent.steps import heard, listening, workflow
+
+from .steps import heard, listening, workflow
 
 
 @scenario("HA-10")

@@ -14,8 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lasttick import World, scenario
-from scenarios.hostagent.handover import expect_busy, expect_served
-from scenarios.hostagent.steps import heard
+
+from .handover import expect_busy, expect_served
+from .steps import heard
 
 
 class Waits:

@@ -64,6 +64,15 @@ def test_the_command_runs_packaged_scenarios(place: str, request: pytest.Fixture
     assert (entry["id"], entry["verdict"]) == (PLAYED[0], "pass")
 
 
+def test_an_id_does_not_depend_on_what_pytest_was_asked_for(elsewhere: Any) -> None:
+    done = elsewhere.python("-m", "pytest", "--pyargs", "lasttick.scenarios.journeys.test_long_call", "-q")
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
+    assert [entry["id"] for entry in verdicts(elsewhere.folder)["scenarios"]] == [PLAYED[2]]
+    again = elsewhere.lasttick("replay", "latest")
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert "1 the same" in again.stdout
+
+
 def test_the_demo_needs_no_set_up(project: Any) -> None:
     done = project.lasttick("demo")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -106,6 +106,7 @@ class _Play:
         self.replay = Replay(recordings)
         self._say = say
         self._told: set[str] = set()
+        self._ids: dict[str, str] = {}
         self._uncollected = False
 
     @property
@@ -154,18 +155,13 @@ class _Play:
         self._uncollected = self._uncollected or report.failed
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        from lasttick.marks import MARK, scenario_id
+        from lasttick.marks import MARK, item_id
 
-        items[:] = [
-            item
-            for item in items
-            if item.get_closest_marker(MARK) and scenario_id(item.nodeid) in self.replay.recordings
-        ]
+        items[:] = [item for item in items if item.get_closest_marker(MARK) and item_id(item) in self.replay.recordings]
+        self._ids = {item.nodeid: item_id(item) for item in items}
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        from lasttick.marks import scenario_id
-
-        id_ = scenario_id(nodeid)
+        id_ = self._ids.get(nodeid, "")
         if id_ in self.repeated and id_ not in self._told:
             self._told.add(id_)
             self._say(self.repeated[id_])

@@ -140,6 +140,7 @@ class Caller:
         self.target.ends(ref, self, said)
         self.target.note(said)
         if origin == "session.end" and outcome == "ok":
+            self.target.emit(self.name, "session.end", session=self.session)
             self.over = True
             self._forget_journal()
         return said

@@ -98,8 +98,17 @@ class Deployment:
         from lasttick.laws.wire.caller import CallerWire
         from lasttick.laws.wire.place import Place
 
+        target = self.profile.target
+        place = Place(
+            url=target.url,
+            command=None if target.command is None else tuple(target.command),
+            env=target.env,
+            allow_hosts=tuple(target.allow_hosts),
+            era=target.era,
+            timeout_s=target.timeout_s,
+        )
         return CallerWire(
-            Place.of(self.profile.target),
+            place,
             headers=spec.headers,
             env=spec.env,
             transport=self.transport,

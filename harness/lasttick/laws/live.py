@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any
 
+from lasttick.checks import Verdict
+from lasttick.engine.clock import SystemClock
 from lasttick.engine.trace import Event, Trace
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.profile import Profile
@@ -132,7 +132,7 @@ class LiveRun:
         trace = Trace()
         start_s = self._loop.time()
         trace.redact = deployment.redact
-        trace.use_clock(lambda: int((self._loop.time() - start_s) * NS), lambda: datetime.now(UTC))
+        trace.use_clock(lambda: int((self._loop.time() - start_s) * NS), SystemClock().wall)
         trace.emit("harness", "example", None, number=end.plays + 1, arguments={})
         target = Target(deployment, play.law, trace)
         error: BaseException | None = None
@@ -177,12 +177,11 @@ def _mistake(error: Exception) -> NotShown:
 class LiveScenario:
     """What the plugin's judge reads of a law that was played live: the shape of a `ScenarioRun`."""
 
-    checks: tuple[Any, ...] = ()
+    checks: tuple[Verdict, ...] = ()
+    virtual_s = 0.0
     examples = 1
     failed = 0
-    arguments: dict[str, Any] | None = None
+    arguments: Mapping[str, str] | None = None
 
     def __init__(self, end: LawEnd) -> None:
         self.events = end.events
-        self.virtual_s = 0.0
-        self.sights: dict[str, None] = {}

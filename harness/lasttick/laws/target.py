@@ -280,7 +280,7 @@ class Target:
             ref,
             tool=said.verb,
             ok=said.ok,
-            http_status=said.reply.status,
+            http_status=None if said.reply.status is None else int(said.reply.status),
             code=_member(said.reply.error, "code"),
             reason=_member(_member(said.reply.error, "data"), "reason"),
             message=_member(said.reply.error, "message"),
@@ -288,8 +288,6 @@ class Target:
             outcome=said.outcome,
             reply=said.raw,
         )
-        if said.verb == "session.end" and said.ok:
-            self.emit(caller.name, "session.end", session=caller.session)
 
 
 def _member(value: Any, name: str) -> Any:

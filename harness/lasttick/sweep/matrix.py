@@ -149,13 +149,13 @@ class _Loop:
         self._done = done
 
     def pytest_runtestloop(self, session: Any) -> bool:
-        from lasttick.marks import MARK, scenario_id
+        from lasttick.marks import MARK, item_id
         from lasttick.mutants import catalogue, find
         from lasttick.plugin import OPTIONS
         from lasttick.sweep.reach import Reach
 
         settings = session.config.stash[OPTIONS]
-        items = {scenario_id(item.nodeid): item for item in session.items}
+        items = {item_id(item): item for item in session.items}
         claims = {id_: item.get_closest_marker(MARK).args[0].claims for id_, item in items.items()}
         reach = Reach(catalogue())
         while (job := self._todo.get()) is not None:

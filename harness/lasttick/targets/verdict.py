@@ -5,20 +5,42 @@ Source: contract world, "Verdicts"; DESIGN "Words" (verdict).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from lasttick.checks import Verdict, VerdictWord
-from lasttick.engine.trace import trace_sha256
+from lasttick.engine.trace import Event, trace_sha256
 from lasttick.evidence import Examples, Falsified, ScenarioResult, trace_path
 from lasttick.targets.outcome import CheckFailed, Inconclusive
-from lasttick.targets.run import ScenarioRun
+
+
+class Played(Protocol):
+    """What is read of a run: a ScenarioRun, or a law that was played on a live target."""
+
+    @property
+    def events(self) -> list[Event]: ...
+
+    @property
+    def checks(self) -> Sequence[Verdict]: ...
+
+    @property
+    def virtual_s(self) -> float: ...
+
+    @property
+    def examples(self) -> int: ...
+
+    @property
+    def failed(self) -> int: ...
+
+    @property
+    def arguments(self) -> Mapping[str, str] | None: ...
 
 
 def judge(
     scenario_id: str,
     claims: Sequence[str],
     laws: tuple[str, ...],
-    run: ScenarioRun | None,
+    run: Played | None,
     error: BaseException | None,
     *,
     skipped: str | None,
