@@ -78,7 +78,7 @@ def _message(profile: Profile, entry: Entry) -> Message | None:
     """What ends it; None when nothing has to be sent. Raises NotShown."""
     verb, route = VERBS[entry.kind], profile.callers[entry.caller].route
     binding = profile.reach(verb, route)
-    if binding is None or (entry.kind == LEASE and profile.origin(verb, route).startswith("session.")):
+    if binding is None or (entry.kind == LEASE and profile.stands_for(verb, route).startswith("session.")):
         return None  # it runs out by itself, or ends with its session
     names = ChainMap(dict(entry.names), dict(profile.callers[entry.caller].vars), profile.vars)
     message = bindings.message_of(binding, names, verb, profile.target.timeout_s)

@@ -37,25 +37,46 @@ class Ruling:
     scenarios: tuple[ScenarioResult, ...] = ()
 
 
-def rule(
-    results: Iterable[ScenarioResult],
-    *,
-    scope: Scope | None,
-    policy: Mapping[str, str],
-    baseline: Sequence[Known],
-    today: date,
-    only: Sequence[str] | None = None,
-) -> list[Ruling]:
-    """A ruling for each law, sorted by id, and for what the scope misses. `only`: the laws that were asked for."""
-    found = [_ruled(ruling, scope, baseline, today) for ruling in by_law(results)]
-    if scope is not None:
-        played = [ruling.law for ruling in found]
-        for law, promise in scope.laws.items():
-            if law not in played and (only is None or law in only):
-                reason = f"it was not run, and the scope promises {promise.cases} cases"
-                found.append(Ruling(law, "fail", reason))
-        found += [Ruling(POLICY, "fail", difference) for difference in policy_differences(scope, policy)]
-    return sorted(found, key=lambda ruling: ruling.law)
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What results are held against. `scope`: None without a file; `only`: the laws that were asked for, None for all.
+
+    `policy`: what the profile declares today; `today`: the day of the wall clock.
+    """
+
+    scope: Scope | None
+    policy: Mapping[str, str]
+    baseline: Sequence[Known]
+    today: date
+    only: Sequence[str] | None = None
+
+    def among(self, laws: Sequence[str]) -> Rules:
+        """The same, when only these laws are asked for."""
+        return replace(self, only=tuple(laws))
+
+    def all(self, results: Iterable[ScenarioResult]) -> list[Ruling]:
+        """A ruling for each law, and for what the scope misses, sorted by id."""
+        found = [self.of(ruling) for ruling in by_law(results)]
+        if self.scope is not None:
+            played = [ruling.law for ruling in found]
+            for law, promise in self.scope.laws.items():
+                if law not in played and (self.only is None or law in self.only):
+                    reason = f"it was not run, and the scope promises {promise.cases} cases"
+                    found.append(Ruling(law, "fail", reason))
+            differences = list(policy_differences(self.scope, self.policy))
+            if differences:
+                found.append(Ruling(POLICY, "fail", "\n".join(differences)))
+        return sorted(found, key=lambda ruling: ruling.law)
+
+    def of(self, ruling: Ruling) -> Ruling:
+        """What one law's own word becomes."""
+        known = [entry for entry in self.baseline if entry.law == ruling.law]
+        if known:
+            ruling = _held_against_baseline(ruling, known, self.today)
+        if self.scope is None:
+            return ruling
+        promise = self.scope.laws.get(ruling.law)
+        return replace(ruling, promised=False) if promise is None else _held_against_scope(ruling, promise)
 
 
 def by_law(results: Iterable[ScenarioResult]) -> list[Ruling]:
@@ -99,15 +120,7 @@ def _joined(law: str, results: Sequence[ScenarioResult]) -> Ruling:
     )
 
 
-def _ruled(ruling: Ruling, scope: Scope | None, baseline: Sequence[Known], today: date) -> Ruling:
-    known = [entry for entry in baseline if entry.law == ruling.law]
-    if known:
-        ruling = _held_against_baseline(ruling, known, today)
-    promise = None if scope is None else scope.laws.get(ruling.law)
-    if scope is not None and promise is None:
-        return replace(ruling, promised=False)
-    if promise is None:
-        return ruling
+def _held_against_scope(ruling: Ruling, promise: Promise) -> Ruling:
     if ruling.word == "not_applicable":
         reason = f"the scope promises {promise.cases} cases, and it was not run: {ruling.reason}"
         return replace(ruling, word="fail", reason=reason)
