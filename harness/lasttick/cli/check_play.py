@@ -205,10 +205,8 @@ class _Gathered:
         for result in ruling.scenarios:
             for event in recorded_events(self._folder.path, result) if result.trace else ():
                 if event.kind == "call.end":
-                    data = event.data
-                    lines.append(
-                        f"  {event.t_s:.3f} s  {event.actor} {data['tool']} -> {data['outcome']}: {data['reply']}"
-                    )
+                    said = "{tool} -> {outcome}: {reply}".format(**event.data)
+                    lines.append(f"  {event.t_s:.3f} s  {event.actor} {said}")
         return lines
 
     @property

@@ -76,7 +76,7 @@ class LiveRun:
         return [ends[number] for number in range(len(plays))]
 
     def close(self, finish: Callable[[Deployment], Awaitable[None]]) -> None:
-        """Stop what still runs; every law gives up what it holds first. `finish` comes last, on the loop of this run."""
+        """Stop what still runs; every law gives up what it holds. `finish` comes last, on the same loop."""
         for future in self._running:
             future.cancel()
         waiting = asyncio.run_coroutine_threadsafe(self._settle(finish), self._loop)
