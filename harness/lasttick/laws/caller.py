@@ -34,8 +34,6 @@ class Caller:
         """Everything put out so far about this session."""
         self.wire: Wire = target.deployment.wire(name, spec)
         self.session = target.next_session(name)
-        self.mcp_session: str | None = None
-        """The id that the target gave the session, if it gave one."""
         self._journal: int | None = None
 
     # -- the session
@@ -48,8 +46,9 @@ class Caller:
         journal = self.target.deployment.journal
         self._journal = journal.opened("session", self.name, self.names)
         said = await self.say("session.open")
-        self.mcp_session = said.reply.headers.get("mcp-session-id")
-        journal.knows(self._journal, self.names, self.mcp_session)
+        if (session_id := self.wire.session_id) is not None:
+            self.target.deployment.redact.learn(session_id, f"[session of {self.session}]")
+        journal.knows(self._journal, self.names, session_id)
         self.target.emit(self.name, "session.open", session=self.session, era="", host="target")
         return said
 
@@ -81,9 +80,24 @@ class Caller:
             await self.end()
         await self.wire.close()
 
-    def twin(self) -> Caller:
-        """The same caller in a session of its own, not yet opened."""
-        return self.target.keep(Caller(self.target, self.name, self.spec))
+    def twin(self, *, route: str | None = None) -> Caller:
+        """The same caller in a session of its own, not yet opened. `route`: it goes this way."""
+        spec = self.spec if route is None else self.spec.model_copy(update={"route": route})
+        return self.target.keep(Caller(self.target, self.name, spec))
+
+    @property
+    def has_session(self) -> bool:
+        """Whether the target has said anything that this session goes by, and that another could present."""
+        return self.wire.session_id is not None or bool(self.names)
+
+    def borrow(self, other: Caller) -> None:
+        """From now on present the other's session, with one's own credentials; it is not this caller's to end."""
+        self.wire.borrow(other.wire)
+        self.names = dict(other.names)
+        self.over = True
+        now_s = self.target.now_s
+        reply = Reply(True, raw=f"presents the session {other.session}; nothing was sent")
+        self.target.note(self._said("session.borrow", "ok", reply, now_s, now_s, inputs={"of": other.name}))
 
     # -- verbs about no lease or request
 

@@ -19,7 +19,8 @@ from lasttick.engine.trace import Redactor
 from lasttick.laws.pool import Pool
 from lasttick.laws.profile import CallerSpec, Profile
 from lasttick.laws.said import Effect, Mark, Said
-from lasttick.laws.templates import names_in
+from lasttick.laws.secrets import forms
+from lasttick.laws.templates import as_text, fill, names_in
 from lasttick.laws.wire.message import Wire
 
 MARK_PREFIX = "lt"
@@ -91,7 +92,8 @@ class Deployment:
     def __post_init__(self) -> None:
         self.began_s = asyncio.get_running_loop().time()
         for name, value in self.secrets.items():
-            self.redact.learn(value, f"[{name}]")
+            for form in forms(value):
+                self.redact.learn(form, f"[{name}]")
 
     def wire(self, name: str, spec: CallerSpec) -> Wire:
         """A new session's wire for a caller; nothing is sent yet."""
@@ -107,10 +109,11 @@ class Deployment:
             era=target.era,
             timeout_s=target.timeout_s,
         )
+        names = {**self.profile.vars, **spec.vars}
         return CallerWire(
             place,
-            headers=spec.headers,
-            env=spec.env,
+            headers={name: as_text(fill(value, names)) for name, value in spec.headers.items()},
+            env={name: as_text(fill(value, names)) for name, value in spec.env.items()},
             transport=self.transport,
             name=name,
         )

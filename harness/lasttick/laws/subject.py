@@ -158,7 +158,7 @@ class Subject:
     def _write_down(self, caller: Caller, lease: Mapping[str, Any]) -> None:
         names = {**caller.names, **lease}
         journal = self.target.deployment.journal
-        self._journal.append(journal.opened("lease", caller.name, names, caller.mcp_session))
+        self._journal.append(journal.opened("lease", caller.name, names, caller.wire.session_id))
 
     def _spare(self) -> int:
         return 0 if self.target.deployment.names_resources else self.target.lease.capacity - 1

@@ -204,20 +204,30 @@ class Target:
             await self.sleep(READ_EVERY_S)
 
     async def sandwich(
-        self, good: Callable[[], Awaitable[Said]], bad: Callable[[], Awaitable[Said]]
+        self,
+        good: Callable[[], Awaitable[Said]],
+        bad: Callable[[], Awaitable[Said]],
+        again: Callable[[], Awaitable[Said]] | None = None,
     ) -> tuple[Said, list[Effect]]:
-        """good, bad, good: the bad call's answer, and what it did. Both good ones must arrive at the resource.
+        """good, bad, good (or `again`): the bad call's answer, and what it did. Both good ones must arrive at the
+        resource.
 
-        Raises NotShown when they do not.
+        Raises NotShown when they do not, and the bad one did nothing: what it did is a witness that needs no control.
         """
-        await self._arrives(await good(), "before")
+        missing = await self._missing(await good(), "before")
         said = await bad()
-        await self._arrives(await good(), "after")
+        missing = await self._missing(await (again or good)(), "after") if missing is None else missing
+        if missing is not None and await self.effect_of(said) is None:
+            raise missing
         return said, await self.effects_with(said.mark)
 
-    async def _arrives(self, said: Said, when: str) -> None:
-        control(said.ok, f"the allowed call {when} the refused one was not answered ok", said)
-        control(await self.effect_of(said) is not None, f"the allowed call {when} it did not reach the resource", said)
+    async def _missing(self, said: Said, when: str) -> NotShown | None:
+        """Why nothing can be said of a call between two good ones of which this is one; None when it arrived."""
+        if not said.ok:
+            return NotShown(f"the allowed call {when} the refused one was not answered ok", (said,))
+        if await self.effect_of(said) is None:
+            return NotShown(f"the allowed call {when} the refused one did not reach the resource", (said,))
+        return None
 
     # -- clock and restart
 

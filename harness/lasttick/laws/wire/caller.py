@@ -17,7 +17,7 @@ from lasttick.laws.wire.hook import Hooks
 from lasttick.laws.wire.http import HttpWire
 from lasttick.laws.wire.mcp_http import McpHttp
 from lasttick.laws.wire.mcp_stdio import McpStdio
-from lasttick.laws.wire.message import Message, WireError
+from lasttick.laws.wire.message import Message, Wire, WireError
 from lasttick.laws.wire.place import Place
 from lasttick.laws.wire.sockets import Sockets
 
@@ -51,6 +51,18 @@ class CallerWire:
         self._opening = asyncio.Lock()
         self._flights: dict[asyncio.Timeout, asyncio.Future[None]] = {}
         self._over: str | None = None
+
+    @property
+    def session_id(self) -> str | None:
+        return self._mcp_wire.session_id if isinstance(self._mcp_wire, McpHttp) else None
+
+    def borrow(self, other: Wire) -> None:
+        """See Wire. A session without an id cannot be borrowed: nothing is changed."""
+        theirs = other._mcp_wire if isinstance(other, CallerWire) else None
+        mine = self._mcp() if isinstance(theirs, McpHttp) else None
+        if isinstance(mine, McpHttp) and isinstance(theirs, McpHttp):
+            mine.borrow(theirs)
+            self._opened = True
 
     async def open(self) -> Reply:
         """See Wire. Nothing is opened where the target has neither URL nor command."""

@@ -36,6 +36,15 @@ class McpHttp:
         """Whether a call needs a session first."""
         return self._client.era == "handshake"
 
+    @property
+    def session_id(self) -> str | None:
+        return self._client.session_id
+
+    def borrow(self, other: McpHttp) -> None:
+        """Go on in the other's session, as a client of it with headers of its own."""
+        self._client.session_id = other._client.session_id
+        self._client.protocol_version = other._client.protocol_version
+
     async def open(self) -> Reply:
         """initialize and notifications/initialized, or server/discover."""
         return await _told(self._client.open())

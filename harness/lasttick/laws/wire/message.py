@@ -40,6 +40,15 @@ class Wire(Protocol):
     sent. `vanish` cuts every connection and says nothing; the wire cannot be used afterwards.
     """
 
+    @property
+    def session_id(self) -> str | None:
+        """What the target knows this session by; None where it has given no id."""
+        ...
+
+    def borrow(self, other: Wire) -> None:
+        """From now on speak in the other's session, by its id, with one's own credentials. Nothing is sent."""
+        ...
+
     async def open(self) -> Reply:
         """Begin the session of kind `tool` (initialize, or server/discover); other kinds have nothing to open."""
         ...

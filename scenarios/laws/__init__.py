@@ -1,0 +1,1 @@
+"""Laws, on verbs only."""

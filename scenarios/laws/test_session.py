@@ -1,0 +1,166 @@
+"""Laws about sessions: whose they are, what is left of them, and what a replica makes of them. Source: contract laws."""
+
+from __future__ import annotations
+
+from lasttick import Target, control, law, must
+from lasttick.laws.caller import Caller
+from lasttick.laws.profile import READING, Profile
+from lasttick.laws.said import Said
+from lasttick.laws.tools import same_credentials
+from lasttick.laws.verdict import NotApplicable
+
+from .acts import LEASES, NO_ACT, Act, act_of, tools_of, usual_tool
+
+OPENINGS = 3
+NO_ID = "needs sessions that go by an id or by what session.open puts out; this target gave neither"
+
+
+@law("session/bound-to-caller", verbs=("effects",), callers=2, seconds=lambda profile: 5.0)
+async def test_bound_to_caller(target: Target) -> None:
+    """A session that one caller opened is of no use to another: who presents it is refused, nothing happens, and it
+    goes on."""
+    target.needs("effects")
+    (owner,) = await target.callers(1)
+    if not owner.has_session:
+        raise NotApplicable(NO_ID)
+    profile = target.deployment.profile
+    others = [
+        name
+        for name, spec in profile.callers.items()
+        if not spec.decides and not same_credentials(profile.callers[owner.name], spec)
+    ]
+    if not others:
+        raise NotApplicable("needs a second caller with other headers; a session is all that tells these apart")
+    async with act_of(target, await usual_tool(target, owner)) as act:
+        for name in others:
+            other = target.caller(name)
+            other.borrow(owner)
+            await _cannot_act(target, act, owner, other)
+            if owner.can("session.end"):
+                await _cannot_end(target, act, owner, other)
+
+
+async def _cannot_act(target: Target, act: Act, owner: Caller, other: Caller) -> None:
+    said, effects = await target.sandwich(lambda: act.well(owner), lambda: act.alone(other))
+    must(not effects, f"{other.name} acted in the session of {owner.name}", said)
+    must(not said.ok, f"{other.name} was answered ok in the session of {owner.name}", said)
+    control(said.refused, f"{other.name} was answered {said.outcome} in the session of {owner.name}", said)
+    target.case(f"a call of {other.name}")
+
+
+async def _cannot_end(target: Target, act: Act, owner: Caller, other: Caller) -> None:
+    ended = await other.say("session.end")
+    after = await act.alone(owner)
+    must(not after.refused, f"{other.name} ended the session of {owner.name}", ended, after)
+    control(after.ok and await target.effect_of(after) is not None, f"{owner.name} cannot act any more", ended, after)
+    target.case(f"an end by {other.name}")
+
+
+def _ended_s(profile: Profile) -> float:
+    lease = profile.lease
+    return 5.0 + (lease.ttl_s if lease.session_end == "keeps" and lease.ttl_s else 0.0)
+
+
+@law("session/ended-is-ended", verbs=("session.end", "effects"), seconds=_ended_s)
+async def test_ended_is_ended(target: Target) -> None:
+    """An ended session can neither act nor hold: a call in it is refused and does nothing, and what it held is free."""
+    target.needs("session.end", "effects")
+    (owner,) = await target.callers(1)
+    if not owner.has_session:
+        raise NotApplicable(NO_ID)
+    async with act_of(target, await usual_tool(target, owner)) as act:
+        subject = act.subject
+        # Another takes over what was held; where nothing is held, the owner goes on in a new session.
+        heir = (await target.callers(2))[1] if subject is not None else owner.twin()
+
+        async def in_the_ended() -> Said:
+            ended = await (subject.end_session(owner) if subject is not None else owner.end())
+            control(ended.ok, "the session cannot be ended", ended)
+            return await act.alone(owner)
+
+        async def by_the_heir() -> Said:
+            if subject is None:
+                await heir.open()
+                return await act.alone(heir)
+            kept_s = target.ttl_s if target.lease.session_end == "keeps" else 0.0
+            await target.sleep(kept_s + target.lag_s("lease.release") + target.tolerance_s)
+            taken = await subject.acquire(heir)
+            must(taken.outcome not in ("busy", "pending"), "what an ended session held is not free", taken)
+            return await subject.use(heir) if taken.ok and target.bound("lease.use") else taken
+
+        said, effects = await target.sandwich(lambda: act.well(owner), in_the_ended, by_the_heir)
+    must(not effects, "a call in an ended session happened", said)
+    must(not said.ok, "a call in an ended session was answered ok", said)
+    control(said.refused, f"a call in an ended session was answered {said.outcome}", said)
+    target.case("a call in an ended session")
+    if subject is not None:
+        target.case("what it held is free")
+
+
+@law("session/survives-replica", verbs=("session.end", "effects"), seconds=lambda profile: 10.0)
+async def test_survives_replica(target: Target) -> None:
+    """Each call works or says that the session is unknown, and a whole open, list, call succeeds within three openings.
+
+    A client is no wiser than that: it opens a new session when it is told that its own is unknown.
+    """
+    target.needs("session.end", "effects")
+    name = next(name for name, spec in target.deployment.profile.callers.items() if not spec.decides)
+    caller = target.caller(name)
+    async with act_of(target, "" if target.bound("tools.call") else None) as act:
+        for number in range(OPENINGS):
+            opened = await (caller.again() if number else caller.open())
+            if await _list_and_call(target, act, caller, opened):
+                break
+        else:
+            await _some_worked(target, caller)
+            must(
+                False, f"no open, list and call succeeded as a whole within {OPENINGS} openings", *_acts(target, caller)
+            )
+        if not caller.has_session:
+            raise NotApplicable(NO_ID)
+        odd = [said for said in _acts(target, caller) if said.outcome == "error"]
+        must(not odd, "a call neither worked nor said that its session is unknown", *odd)
+        target.case("open, list, call")
+        ended = await (act.subject.end_session(caller) if act.subject is not None else caller.end())
+        after = await act.alone(caller)
+        control(
+            after.refused, "a call in an ended session is not refused: nothing here knows of sessions", ended, after
+        )
+        target.case("an unknown session is refused")
+
+
+async def _list_and_call(target: Target, act: Act, caller: Caller, opened: Said) -> bool:
+    """Whether the opening, the list and a call were all answered ok, and the call arrived."""
+    if not opened.ok:
+        return False
+    if target.bound("tools.list"):
+        listing = await caller.list_tools()
+        if not listing.ok:
+            return False
+        act.tool = next(iter(tools_of(target, caller, listing)), None) if act.tool is not None else None
+        if act.tool is None and not all(target.bound(verb) for verb in LEASES):
+            raise NotApplicable(NO_ACT)
+    said = await act.well(caller)
+    if said.ok:
+        return await target.effect_of(said) is not None
+    # Another replica may know the session: then the target is not simply one that refuses everything.
+    await act.well(caller)
+    return False
+
+
+async def _some_worked(target: Target, caller: Caller) -> None:
+    """A target where nothing works says nothing about its replicas."""
+    acts = _acts(target, caller)
+    for said in acts:
+        if said.ok and await target.effect_of(said) is not None:
+            return
+    control(False, f"no call worked in {OPENINGS} openings", *acts)
+
+
+def _acts(target: Target, caller: Caller) -> list[Said]:
+    """What this law's caller did in all its sessions."""
+    return [
+        said
+        for said in target.deployment.history
+        if said.law == target.law and said.caller == caller.name and said.verb not in READING
+    ]

@@ -1,0 +1,173 @@
+"""Laws about who may call which tool, and about what never comes out. Source: contract laws, catalogue."""
+
+from __future__ import annotations
+
+from lasttick import Target, control, law, must
+from lasttick.laws.leaks import issued, kind_of, leaks, shows, unseen_canaries
+from lasttick.laws.said import Effect, Said
+from lasttick.laws.secrets import CHARS_MIN, Secret, too_short
+from lasttick.laws.tools import ABSENT
+from lasttick.laws.untouched import judged
+from lasttick.laws.verdict import NotApplicable, NotShown
+
+from .acts import LEASES, Foreign, act_of, foreign_tools, usual_tool
+
+
+@law("tools/hidden-is-refused", verbs=("tools.list", "tools.call", "effects"), callers=2, seconds=lambda profile: 5.0)
+async def test_hidden_is_refused(target: Target) -> None:
+    """A tool that one caller sees, and another does not see or may not use, is refused to the other under that same
+    name, on every route, and does not happen."""
+    target.needs("tools.list", "tools.call", "effects")
+    found = await foreign_tools(target)
+    if not found:
+        raise NotApplicable(
+            "needs a tool that a law may call (in somebody's `may`, or a recorder's ltread or ltwrite), which one "
+            "caller sees and may use and another does not"
+        )
+    for foreign in found:
+        for route in foreign.routes():
+            await _is_refused(target, await foreign.on(route), route)
+
+
+async def _is_refused(target: Target, foreign: Foreign, route: str | None) -> None:
+    tool, other = foreign.tool, foreign.other
+    async with act_of(target, tool) as act:
+        said, effects = await target.sandwich(
+            lambda: act.well_and_let_go(foreign.allowed), lambda: act.call(other, tool)
+        )
+    must(not effects, f"{tool} is not for {other.name}, and it happened all the same", said)
+    must(not said.ok, f"{tool} is not for {other.name}, who was answered ok", said)
+    control(
+        said.outcome == "denied",
+        f"{tool} is not for {other.name}, who was answered {said.outcome}: that does not say that it may not",
+        said,
+    )
+    target.case(f"{tool} of {other.name}" + (f" by {route}" if route else ""))
+
+
+# -- refused-is-untouched ----------------------------------------------------------------------------------------------
+
+
+@law("tools/refused-is-untouched", verbs=("effects",), callers=2, seconds=lambda profile: 5.0, invariant=True)
+async def test_refused_is_untouched(target: Target) -> None:
+    """No call of the run that was answered as refused left an effect."""
+    target.needs("effects")
+    try:
+        await _some_refusals(target)
+    except NotShown:
+        # A refused call that happened is a witness, whatever else did not work.
+        await _no_refusal_touched(target)
+        raise
+    for said in await _no_refusal_touched(target):
+        target.case(f"{said.verb} of {said.caller}")
+    control(bool(target.cases), "no call of this law was refused and had a good one of the same resource after it")
+
+
+async def _some_refusals(target: Target) -> None:
+    """A call by somebody who may not, and one of a resource that another holds, each with a good call after it."""
+    has_leases = all(target.bound(verb) for verb in LEASES)
+    has_tools = target.bound("tools.list") and target.bound("tools.call")
+    if not has_leases and not has_tools:
+        raise NotApplicable(f"needs tools.list and tools.call, or {' and '.join(LEASES)}")
+    if has_tools:
+        for foreign in (await foreign_tools(target))[:1]:
+            async with act_of(target, foreign.tool) as act:
+                good, bad = foreign.allowed, foreign.other
+                await target.sandwich(lambda: act.well_and_let_go(good), lambda: act.call(bad, foreign.tool))
+    if has_leases:
+        holder, other = await target.callers(2)
+        async with act_of(target, None) as act:
+            assert act.subject is not None
+            acquired = await act.well(holder)
+            control(acquired.ok, "a free resource cannot be acquired and used", acquired)
+            if target.lease.busy == "refuses":
+                await act.subject.acquire(other)
+            await act.alone(other)
+            last = await act.alone(holder)
+            control(last.ok, "the holder cannot use the resource after another's attempt", last)
+            control(await target.effect_of(last) is not None, "the holder's use did not reach the resource", last)
+
+
+async def _no_refusal_touched(target: Target) -> tuple[Said, ...]:
+    """The refused calls of this law that did nothing; of the whole run none may have done anything."""
+    history = list(target.deployment.history)
+    refusals = judged(history, await target.effects())
+    must(not refusals.touched, "a call was answered as refused, and it happened all the same", *refusals.touched)
+    return tuple(said for said in refusals.untouched if said.law == target.law)
+
+
+# -- no-secret-out -----------------------------------------------------------------------------------------------------
+
+
+@law("tools/no-secret-out", seconds=lambda profile: 5.0, invariant=True)
+async def test_no_secret_out(target: Target) -> None:
+    """No credential of the profile occurs in any reply, list, error, recorder body or bound log, and no session's id in
+    what another caller is told; in five encodings."""
+    try:
+        absent = await _one_of_each(target)
+    except NotShown:
+        # A secret that came out is a witness, whatever else did not work.
+        await _nothing_leaked(target)
+        raise
+    secrets, effects = await _nothing_leaked(target)
+    control(
+        bool(secrets),
+        "there is nothing to look for: the profile has no secret (${NAME}) and the target gave no session id",
+    )
+    short = ", ".join(secret.name for secret in too_short(secrets))
+    control(not short, f"shorter than {CHARS_MIN} characters, so it may occur by chance: {short}")
+    own = [said for said in target.deployment.history if said.law == target.law]
+    kinds = list(dict.fromkeys(kind for said in own if (kind := kind_of(said))))
+    if absent is not None:
+        control(not absent.ok and absent.reply.lost is None, "what is not there is not answered as an error", absent)
+        kinds.append("error")
+    wanted = ["ok", "refusal"] + (["list"] if target.bound("tools.list") or target.bound("lease.holder") else [])
+    for kind in wanted:
+        control(kind in kinds, f"no answer of the kind {kind} was seen by this law")
+    unseen = unseen_canaries(own, effects)
+    control(not unseen, f"a canary planted there is not found: {', '.join(unseen)}")
+    for kind in sorted(dict.fromkeys(kinds)):
+        target.case(kind)
+
+
+async def _one_of_each(target: Target) -> Said | None:
+    """A list, a good call, a refused one, and one of what is not there, which is returned; None: it cannot be asked."""
+    has_leases = all(target.bound(verb) for verb in LEASES)
+    callers = await target.callers(2 if has_leases else 1)
+    owner = callers[0]
+    tool = await usual_tool(target, owner)
+    async with act_of(target, tool) as act:
+        done = await act.well(owner)
+        control(done.ok, "a good call is not answered ok", done)
+        if target.sees_effects:
+            effect = await target.effect_of(done)
+            assert done.mark is not None
+            control(
+                effect is not None and shows(dict(effect.row), done.mark),
+                "a good call did not reach the resource",
+                done,
+            )
+        if target.bound("lease.holder"):
+            await target.read("lease.holder")
+        if act.subject is not None and has_leases and target.lease.busy == "refuses":
+            await act.subject.acquire(callers[1])
+        if tool is not None:
+            for foreign in (await foreign_tools(target))[:1]:
+                await act.call(foreign.other, foreign.tool)
+            return await act.call(owner, ABSENT)
+        return await owner.say("lease.use", resource=ABSENT, hold=0.0) if target.deployment.names_resources else None
+
+
+async def _nothing_leaked(target: Target) -> tuple[list[Secret], list[Effect]]:
+    """What was looked for in the whole run, and what reached the resource."""
+    deployment = target.deployment
+    if target.bound("log"):
+        await target.read("log")
+    effects = list(await target.effects()) if target.sees_effects else []
+    history = list(deployment.history)
+    secrets = [Secret(name, value) for name, value in deployment.secrets.items()]
+    secrets += issued(deployment.profile, history)
+    found = leaks(secrets, history, effects)
+    # The answers themselves are not shown: they have the secret in them.
+    must(not found, "a secret came out: " + "; ".join(map(str, found[:10])) + (" and more" if found[10:] else ""))
+    return secrets, effects
