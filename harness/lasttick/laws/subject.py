@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lasttick.laws.said import Said
@@ -29,8 +28,9 @@ class Subject:
         self.holder: Caller | None = None
         self._leases: dict[Caller, list[dict[str, Any]]] = {}
         """What was put out about the leases of each caller that was granted one; one each, or `capacity` of them."""
-        self._held_until_s = 0.0
-        self._journal: list[int] = []
+        self._held_until_s: dict[Caller, float] = {}
+        """Of each caller that may still hold a lease."""
+        self._journal: dict[Caller, list[int]] = {}
 
     @property
     def names(self) -> dict[str, Any]:
@@ -44,19 +44,31 @@ class Subject:
         found = self.names.get("resource")
         return None if found is None else str(found)
 
+    @property
+    def spare(self) -> int:
+        """How many more leases the first holder takes, so that none is left for others."""
+        return 0 if self.target.deployment.names_resources else self.target.lease.capacity - 1
+
+    def told(self, caller: Caller) -> list[dict[str, Any]]:
+        """What a caller was told of its own leases here."""
+        return [dict(lease) for lease in self._leases.get(caller, ())]
+
     async def acquire(self, caller: Caller, *, hold_s: float = 0.0) -> Said:
-        """Ask for it as a newcomer or as a contender; whoever is answered ok is the holder from then on."""
+        """Ask for it as a newcomer or as a contender; whoever is answered ok is the holder from then on.
+
+        The first holder takes as many as can be held at once; a contender asks for one.
+        """
         if caller.over:
             await caller.again()
+        is_first = self.holder is None
         said = await self._ask(caller, hold_s)
         if said.ok:
             self._granted(caller, said)
-            for _ in range(self._spare()):
+            for _ in range(self.spare if is_first else 0):
                 extra = await caller.say("lease.acquire", ttl=self.target.lease.ttl_s, hold=hold_s)
                 if not extra.ok:
                     raise NotShown("a lease of the declared capacity is refused to its only user", (extra,))
-                self._leases[caller].append({"resource": extra.resource, **extra.out})
-                self._write_down(caller, self._leases[caller][-1])
+                self._also_granted(caller, extra)
         return said
 
     async def use(self, caller: Caller, *, hold_s: float = 0.0) -> Said:
@@ -72,15 +84,15 @@ class Subject:
     async def release(self, caller: Caller) -> Said:
         """A release; by the holder it ends the lease when the target says ok."""
         said = await self._about("lease.release", caller)
-        if said.ok and caller is self.holder:
-            self._lose()
+        if said.ok:
+            self._lose(caller)
         return said
 
     async def end_session(self, caller: Caller) -> Said:
-        """The caller's session ends; the holder's takes the lease with it where the policy says so."""
+        """The caller's session ends; a holder's takes the lease with it where the policy says so."""
         said = await caller.end()
-        if said.ok and caller is self.holder and self.target.lease.session_end == "frees":
-            self._lose()
+        if said.ok and self.target.lease.session_end == "frees":
+            self._lose(caller)
         return said
 
     async def reported(self) -> Said:
@@ -97,18 +109,13 @@ class Subject:
     async def give_up(self) -> float:
         """Free it as far as the verbs can; the instant from which it is free in any case."""
         lag_s = self.target.lag_s("lease.release")
-        holder = self.holder
-        if holder is None:
-            return self._held_until_s and self._held_until_s + lag_s
-        with contextlib.suppress(NotShown, NotApplicable, asyncio.CancelledError):
-            said = None
-            if not holder.over and holder.can("lease.release"):
-                said = await self.release(holder)
-            elif not holder.over and self.target.lease.session_end == "frees" and holder.can("session.end"):
-                said = await self.end_session(holder)
-            if said is not None and said.ok:
-                return 0.0
-        return self._held_until_s + lag_s
+        free_s = 0.0
+        for caller, until_s in list(self._held_until_s.items()):
+            if until_s + lag_s <= self.target.now_s:
+                self._lose(caller)
+            elif not await self._given_back(caller):
+                free_s = max(free_s, until_s + lag_s)
+        return free_s
 
     # -- inside
 
@@ -132,33 +139,42 @@ class Subject:
         saids = await asyncio.gather(
             *(caller.say(verb, names, **inputs, resource=names.get("resource", self.name)) for names in leases)
         )
-        if saids[0].ok and caller is self.holder:
-            self._held(verb, saids[0])
+        renews = RENEWING.get(verb) in (self.target.lease.renewed_by or ())
+        if saids[0].ok and renews and caller in self._leases:
+            self._holds(caller, saids[0])
         return saids[0]
+
+    async def _given_back(self, caller: Caller) -> bool:
+        """Whether the caller surely holds nothing any more."""
+        said = None
+        with contextlib.suppress(NotShown, NotApplicable, asyncio.CancelledError):
+            if not caller.over and caller.can("lease.release"):
+                said = await self.release(caller)
+            elif not caller.over and self.target.lease.session_end == "frees" and caller.can("session.end"):
+                said = await self.end_session(caller)
+        return said is not None and said.ok
 
     def _granted(self, caller: Caller, said: Said) -> None:
         self.holder = caller
+        self._leases[caller] = []
+        self._also_granted(caller, said)
+
+    def _also_granted(self, caller: Caller, said: Said) -> None:
         lease = {"resource": said.resource or self.name, **said.out}
-        self._leases[caller] = [lease]
-        self._write_down(caller, lease)
-        self._held_until_s = max(self._held_until_s, said.answered_s + (self.target.lease.ttl_s or 0.0))
-
-    def _held(self, verb: str, said: Said) -> None:
-        if RENEWING.get(verb) in (self.target.lease.renewed_by or ()):
-            self._held_until_s = max(self._held_until_s, said.answered_s + (self.target.lease.ttl_s or 0.0))
-
-    def _lose(self) -> None:
-        """Nobody holds it any more, whoever did before."""
-        self.holder = None
-        self._held_until_s = 0.0
-        for number in self._journal:
-            self.target.deployment.journal.closed(number)
-        self._journal.clear()
-
-    def _write_down(self, caller: Caller, lease: Mapping[str, Any]) -> None:
-        names = {**caller.names, **lease}
+        self._leases[caller].append(lease)
         journal = self.target.deployment.journal
-        self._journal.append(journal.opened("lease", caller.name, names, caller.wire.session_id))
+        number = journal.opened("lease", caller.name, {**caller.names, **lease}, caller.wire.session_id)
+        self._journal.setdefault(caller, []).append(number)
+        self._holds(caller, said)
 
-    def _spare(self) -> int:
-        return 0 if self.target.deployment.names_resources else self.target.lease.capacity - 1
+    def _holds(self, caller: Caller, said: Said) -> None:
+        until_s = said.answered_s + (self.target.lease.ttl_s or 0.0)
+        self._held_until_s[caller] = max(self._held_until_s.get(caller, 0.0), until_s)
+
+    def _lose(self, caller: Caller) -> None:
+        """Given back. What the caller knows of it stays known."""
+        if caller is self.holder:
+            self.holder = None
+        self._held_until_s.pop(caller, None)
+        for number in self._journal.pop(caller, ()):
+            self.target.deployment.journal.closed(number)
