@@ -121,7 +121,17 @@ class Subject:
 
     async def _ask(self, caller: Caller, hold_s: float) -> Said:
         known = self.name or (self.resource if self.holder is not None else None)
-        return await caller.say("lease.acquire", resource=known, ttl=self.target.lease.ttl_s, hold=hold_s)
+        asking = asyncio.ensure_future(
+            caller.say("lease.acquire", resource=known, ttl=self.target.lease.ttl_s, hold=hold_s)
+        )
+        try:
+            return await asyncio.shield(asking)
+        except asyncio.CancelledError:
+            # The run ends; what is granted all the same has to be given back.
+            with contextlib.suppress(NotShown, NotApplicable):
+                if (said := await asking).ok:
+                    self._granted(caller, said)
+            raise
 
     async def _about(self, verb: str, caller: Caller, **inputs: Any) -> Said:
         """Said about every lease that the caller knows at once; the first one's answer counts."""
@@ -153,7 +163,8 @@ class Subject:
     def _also_granted(self, caller: Caller, said: Said) -> None:
         lease = {"resource": said.resource or self.name, **said.out}
         self._leases[caller].append(lease)
-        number = self.target.deployment.journal.opened("lease", caller.name, {**lease, **caller.names})
+        journal = self.target.deployment.journal
+        number = journal.opened("lease", caller.name, {**caller.names, **lease}, caller.wire.session_id)
         self._journal.setdefault(caller, []).append(number)
         self._holds(caller, said)
 
