@@ -1,4 +1,7 @@
-"""Laws about sessions: whose they are, what is left of them, and what a replica makes of them. Source: contract laws."""
+"""Laws about sessions: whose they are, what is left of them, and what a replica makes of them.
+
+Source: contract laws, catalogue.
+"""
 
 from __future__ import annotations
 
@@ -65,13 +68,13 @@ def _ended_s(profile: Profile) -> float:
 async def test_ended_is_ended(target: Target) -> None:
     """An ended session can neither act nor hold: a call in it is refused and does nothing, and what it held is free."""
     target.needs("session.end", "effects")
-    (owner,) = await target.callers(1)
+    owner, *others = await target.callers(2 if target.bound("lease.acquire") else 1)
     if not owner.has_session:
         raise NotApplicable(NO_ID)
     async with act_of(target, await usual_tool(target, owner)) as act:
         subject = act.subject
         # Another takes over what was held; where nothing is held, the owner goes on in a new session.
-        heir = (await target.callers(2))[1] if subject is not None else owner.twin()
+        heir = owner.twin() if subject is None else others[0]
 
         async def in_the_ended() -> Said:
             ended = await (subject.end_session(owner) if subject is not None else owner.end())

@@ -115,12 +115,15 @@ def _found(canary: Secret, encoding: str, found: Sequence[Leak]) -> bool:
 
 
 def _planted(reply: Reply, part: str, text: str) -> Reply:
-    now = getattr(reply, part)
+    now: Any = getattr(reply, part)
+    planted: Any = [now, text]
     if isinstance(now, Mapping):
-        return replace(reply, **{part: {**now, "canary": text}})
-    if isinstance(now, tuple):
-        return replace(reply, **{part: (*now, text)})
-    return replace(reply, **{part: f"{now or ''} {text}" if part == "raw" else [now, text]})
+        planted = {**now, "canary": text}
+    elif isinstance(now, tuple):
+        planted = (*now, text)
+    elif part == "raw":
+        planted = f"{now} {text}"
+    return replace(reply, **{part: planted})
 
 
 def _searched(history: Sequence[Said]) -> Iterator[tuple[str, Said]]:
