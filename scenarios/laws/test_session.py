@@ -12,7 +12,7 @@ from lasttick.laws.said import Said
 from lasttick.laws.tools import same_credentials
 from lasttick.laws.verdict import NotApplicable
 
-from .acts import LEASES, NO_ACT, Act, act_of, tools_of, usual_tool
+from .acts import NO_ACT, Act, act_of, tools_of, usual_tool
 
 OPENINGS = 3
 NO_ID = "needs sessions that go by an id or by what session.open puts out; this target gave neither"
@@ -133,21 +133,32 @@ async def test_survives_replica(target: Target) -> None:
 
 
 async def _list_and_call(target: Target, act: Act, caller: Caller, opened: Said) -> bool:
-    """Whether the opening, the list and a call were all answered ok, and the call arrived."""
+    """Whether the opening, the list and a call were all answered ok, and the call arrived.
+
+    What is refused is asked once more: if another replica knows the session, the target does not simply refuse all.
+    """
     if not opened.ok:
         return False
+    is_whole = True
     if target.bound("tools.list"):
         listing = await caller.list_tools()
         if not listing.ok:
-            return False
-        act.tool = next(iter(tools_of(target, caller, listing)), None) if act.tool is not None else None
-        if act.tool is None and not all(target.bound(verb) for verb in LEASES):
-            raise NotApplicable(NO_ACT)
+            is_whole = False
+            listing = await caller.list_tools()
+        if target.bound("tools.call"):
+            act.tool = next(iter(tools_of(target, caller, listing)), None)
+        if act.tool is None and act.subject is None:
+            return _nothing_to_call(listing)
     said = await act.well(caller)
     if said.ok:
-        return await target.effect_of(said) is not None
-    # Another replica may know the session: then the target is not simply one that refuses everything.
+        return await target.effect_of(said) is not None and is_whole
     await act.well(caller)
+    return False
+
+
+def _nothing_to_call(listing: Said) -> bool:
+    if listing.ok:
+        raise NotApplicable(NO_ACT)
     return False
 
 
