@@ -44,7 +44,7 @@ class Caller:
         said = await self.say("session.open")
         if (session_id := self.wire.session_id) is not None:
             self.target.deployment.redact.learn(session_id, f"[session of {self.session}]")
-        self.target.emit(self.name, "session.open", session=self.session, era="", host="target")
+        self.target.emit(self.name, "session.open", session=self.session, era="")
         return said
 
     async def end(self) -> Said:
