@@ -107,6 +107,49 @@ def run(
 
 
 @app.command()
+def check(
+    config: Annotated[Path, typer.Option(metavar="FILE", help="The profile of the target.")] = Path("lasttick.toml"),
+    only: Annotated[str | None, typer.Option(metavar="LAW", help="A law's id, part of ids, or a pattern.")] = None,
+    budget: Annotated[str | None, typer.Option(metavar="TIME", help="At most so long: 90s, 10m, 1h.")] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Verdicts as JUnit XML.")] = None,
+    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Verdicts as a page for a CI summary.")] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Which laws, how long, what gaps cost; plays none.")] = False,
+    write_scope: Annotated[bool, typer.Option("--write-scope", help="Promise what this run shows.")] = False,
+    workers: Annotated[str | None, typer.Option("-n", metavar="N", help="Processes to share the work.")] = None,
+    verbose: Annotated[bool, typer.Option("-v", help="The raw replies of laws that hold, too.")] = False,
+) -> int:
+    """The laws on your own target; exit 1 when one is broken."""
+    from lasttick.cli.check import Asked
+    from lasttick.cli.check import check as check_target
+
+    return check_target(
+        Asked(
+            config,
+            only=only,
+            budget=budget,
+            junit=junit,
+            markdown=markdown,
+            plan=plan,
+            write_scope=write_scope,
+            workers=workers,
+            verbose=verbose,
+        )
+    )
+
+
+@app.command()
+def init(
+    profile: Annotated[str | None, typer.Option(metavar="NAME", help="The shipped profile to begin with.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write it (default lasttick.toml).")] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Write the JSON schema for editors instead.")] = False,
+) -> int:
+    """Write a profile: how each verb reaches your target."""
+    from lasttick.cli.init import init as write
+
+    return write(profile, out, schema=schema)
+
+
+@app.command()
 def demo() -> int:
     """A story that goes wrong on a broken server and right on a fixed one."""
     from lasttick.cli.demo import demo

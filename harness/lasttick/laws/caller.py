@@ -40,10 +40,15 @@ class Caller:
 
     async def open(self) -> Said:
         """Begin the session; a target whose kind has none answers ok."""
-        self._journal = self.target.deployment.journal.opened("session", self.name, self.names)
+        if not self.can("session.open"):
+            now_s = self.target.now_s
+            return self._said("session.open", "ok", Reply(True, raw="the target has no sessions"), now_s, now_s)
+        journal = self.target.deployment.journal
+        self._journal = journal.opened("session", self.name, self.names)
         said = await self.say("session.open")
         if (session_id := self.wire.session_id) is not None:
             self.target.deployment.redact.learn(session_id, f"[session of {self.session}]")
+        journal.knows(self._journal, self.names, session_id)
         self.target.emit(self.name, "session.open", session=self.session, era="")
         return said
 
@@ -59,7 +64,6 @@ class Caller:
         self.over = True
         reply = Reply(False, raw="connections cut, nothing said")
         self.target.note(self._said("session.vanish", "lost", reply, now_s, self.target.now_s))
-        self._forget_journal()
 
     async def again(self) -> Said:
         """A new session of the same caller."""
@@ -72,7 +76,7 @@ class Caller:
 
     async def close(self) -> None:
         """End what is open, without a verdict on it."""
-        if not self.over:
+        if not self.over and self.can("session.end"):
             await self.end()
         await self.wire.close()
 

@@ -79,7 +79,8 @@ class Subject:
         return await self._about("lease.use", caller, hold=hold_s)
 
     async def renew(self, caller: Caller) -> Said:
-        return await self._about("lease.renew", caller, ttl=self.target.lease.ttl_s)
+        # Where a renewal is the same as a use, it is one that takes no time.
+        return await self._about("lease.renew", caller, ttl=self.target.lease.ttl_s, hold=0.0)
 
     async def release(self, caller: Caller) -> Said:
         """A release; by the holder it ends the lease when the target says ok."""
@@ -121,7 +122,17 @@ class Subject:
 
     async def _ask(self, caller: Caller, hold_s: float) -> Said:
         known = self.name or (self.resource if self.holder is not None else None)
-        return await caller.say("lease.acquire", resource=known, ttl=self.target.lease.ttl_s, hold=hold_s)
+        asking = asyncio.ensure_future(
+            caller.say("lease.acquire", resource=known, ttl=self.target.lease.ttl_s, hold=hold_s)
+        )
+        try:
+            return await asyncio.shield(asking)
+        except asyncio.CancelledError:
+            # The run ends; what is granted all the same has to be given back.
+            with contextlib.suppress(NotShown, NotApplicable):
+                if (said := await asking).ok:
+                    self._granted(caller, said)
+            raise
 
     async def _about(self, verb: str, caller: Caller, **inputs: Any) -> Said:
         """Said about every lease that the caller knows at once; the first one's answer counts."""
@@ -153,7 +164,8 @@ class Subject:
     def _also_granted(self, caller: Caller, said: Said) -> None:
         lease = {"resource": said.resource or self.name, **said.out}
         self._leases[caller].append(lease)
-        number = self.target.deployment.journal.opened("lease", caller.name, {**lease, **caller.names})
+        journal = self.target.deployment.journal
+        number = journal.opened("lease", caller.name, {**caller.names, **lease}, caller.wire.session_id)
         self._journal.setdefault(caller, []).append(number)
         self._holds(caller, said)
 
