@@ -219,9 +219,9 @@ async def reported_in_long_call(target: Target, lease: Subject, alice: Caller) -
 # -- how a busy resource answers
 
 
-async def busy_refuses(target: Target, lease: Subject, alice: Caller, bob: Caller) -> list[Said]:
+async def busy_refuses(watch: Watch, lease: Subject, alice: Caller, bob: Caller) -> list[Said]:
     """Asked thrice, since one answer may have been long on its way."""
-    watch = Watch(target)
+    target = watch.target
     answers = [await lease.acquire(bob) for _ in range(3)]
     granted = next((said for said in answers if said.ok), None)
     if granted is not None:
@@ -240,9 +240,9 @@ async def busy_refuses(target: Target, lease: Subject, alice: Caller, bob: Calle
     return answers
 
 
-async def busy_queues(target: Target, lease: Subject, alice: Caller, bob: Caller) -> list[Said]:
+async def busy_queues(watch: Watch, lease: Subject, alice: Caller, bob: Caller) -> list[Said]:
     """He waits until she lets go, and then has it."""
-    watch = Watch(target)
+    target = watch.target
     async with running(lease.acquire(bob)) as asked:
         await target.sleep(short_call_of(target))
         await let_go(target, lease, alice)
@@ -258,9 +258,9 @@ async def busy_queues(target: Target, lease: Subject, alice: Caller, bob: Caller
     return [said]
 
 
-async def busy_provisions(target: Target, lease: Subject, alice: Caller, bob: Caller) -> list[Said]:
+async def busy_provisions(watch: Watch, lease: Subject, alice: Caller, bob: Caller) -> list[Said]:
     """He gets another one."""
-    hers = lease.resource
+    target, hers = watch.target, lease.resource
     said = await lease.acquire(bob)
     must(not said.refused, f"a busy resource answered {said.outcome}; lease.busy = provisions means another one", said)
     control(said.ok, f"{bob.name} was not granted a resource", said)
@@ -279,12 +279,9 @@ def _trips_s(target: Target, without: list[Said]) -> list[float]:
     return [said.answered_s - said.sent_s - float(said.inputs.get("hold", 0.0)) for said in own]
 
 
-def secrets_of(target: Target, alice: Caller, bob: Caller) -> dict[str, str]:
+def secrets_of(alice: Caller, bob: Caller) -> dict[str, str]:
     """What opens doors for Alice and not for Bob, by name: her session, her headers and variables."""
-    secrets: dict[str, str] = {}
-    for said in target.deployment.history:
-        if said.verb == "session.open" and (said.caller, said.session) == (alice.name, alice.session):
-            secrets["session id"] = said.reply.headers.get("mcp-session-id", "")
+    secrets = {"session id": alice.wire.session_id or ""}
     for kind in ("headers", "env", "vars"):
         his = getattr(bob.spec, kind)
         for name, value in getattr(alice.spec, kind).items():

@@ -273,12 +273,11 @@ async def test_busy_says_so(target: Target) -> None:
     He is told what `busy` declares, without delay, and nothing in the answer opens for him what is hers.
     """
     alice, bob = await arrange(target)
-    secrets = secrets_of(target, alice, bob)
-    for name, value in secrets.items():
-        target.deployment.redact.learn(value, f"[{name} of {alice.name}]")
+    secrets = secrets_of(alice, bob)
     async with target.subject() as lease:
+        watch = Watch(target)
         await begin(target, lease, alice)
-        answers = await BUSY[target.lease.busy](target, lease, alice, bob)
+        answers = await BUSY[target.lease.busy](watch, lease, alice, bob)
     target.case(target.lease.busy)
     for said in answers:
         must_not_tell(said, secrets)
