@@ -42,14 +42,17 @@ def law_function(law_id: str) -> Law:
     return getattr(module, f"test_{name.replace('-', '_')}")  # type: ignore[no-any-return]
 
 
+def asgi_transport(app: Any) -> httpx.AsyncBaseTransport:
+    return httpx.ASGITransport(app)
+
+
 def judged(law_id: str, app: Any, profile: str, environ: Mapping[str, str]) -> End:
     """One law on an ASGI application."""
     law = law_function(law_id)
 
     async def main(loop: VirtualLoop) -> End:
         loaded = loads(profile, "lasttick.toml", environ)
-        transport = httpx.ASGITransport(app)
-        deployment = Deployment(loaded.profile, run="t1", secrets=loaded.secrets, transport=transport)
+        deployment = Deployment(loaded.profile, run="t1", secrets=loaded.secrets, transport=asgi_transport(app))
         target = Target(deployment, law_id)
         word, reason = "pass", ""
         try:
