@@ -10,9 +10,13 @@ import functools
 import inspect
 import json
 import os
+import shlex
 import shutil
+import signal
+import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +27,11 @@ from lasttick.marks import MARK, ScenarioSpec, item_id, not_applicable
 if TYPE_CHECKING:
     from lasttick.evidence import RunFolder, ScenarioResult
     from lasttick.explore.replay import Replay
+    from lasttick.laws.beginning import Beginning
     from lasttick.laws.gate import Gate
-    from lasttick.laws.live import LiveScenario
+    from lasttick.laws.live import LawEnd, LiveScenario
+    from lasttick.laws.loaded import Loaded
+    from lasttick.laws.target import Target
     from lasttick.mutants import Mutant
     from lasttick.requirements import Catalogue
     from lasttick.targets.run import ScenarioRun
@@ -34,6 +41,8 @@ LIVE = "live"
 OPTIONS: pytest.StashKey[Settings] = pytest.StashKey()
 # The laws on a live target, while they run; only with --lasttick-config.
 GATE: pytest.StashKey[Gate] = pytest.StashKey()
+# What came before them: set by `lasttick check`, which then ends it too, else when the session starts.
+BEGINNING: pytest.StashKey[Beginning] = pytest.StashKey()
 REPORTER: pytest.StashKey[Reporter] = pytest.StashKey()
 # Set by `lasttick replay`: it plays scenarios from their recordings, and no run folder is written.
 REPLAY: pytest.StashKey[Replay] = pytest.StashKey()
@@ -62,6 +71,7 @@ class Settings:
                 f"lasttick mode {self.mode!r} is unknown; expected virtual or process (live runs through `lasttick "
                 "check`); set --lasttick-mode or the ini value lasttick_mode"
             )
+        self.budget_s: float | None = config.getoption("lasttick_budget")
         self.mutant = _mutant(self.target)
 
 
@@ -98,6 +108,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--lasttick-seed", type=int, default=1, help="the seed of all chance (default 1)")
     group.addoption("--lasttick-select", metavar="PATTERN", help="only scenario ids that match (glob or part of it)")
     group.addoption("--lasttick-config", metavar="FILE", help="the laws on the live target of this lasttick.toml")
+    group.addoption("--lasttick-budget", type=float, metavar="S", help="at most so many seconds on a live target")
     group.addoption("--lasttick-target", metavar="SYSTEM=WHAT", help="hostagent=reference | hostagent=mutant:ID")
     group.addoption("--lasttick-out", metavar="DIR", help="where run folders go (default: reports/ of the project)")
     group.addoption("--lasttick-brief", action="store_true", help="verdicts only: no run folder, no shrinking")
@@ -235,6 +246,8 @@ class ItemRun:
         params: dict[str, Any] = item.callspec.params if hasattr(item, "callspec") else {}
         self.system: str | None = params.get("target")
         self.run: ScenarioRun | LiveScenario | None = None
+        self.judged: LawEnd | Target | None = None
+        """Of a law: how many cases it judged, and what by."""
         self.real_s: float | None = None
         """How long a law took on a live target, beside the others."""
         self.error: BaseException | None = None
@@ -280,6 +293,7 @@ class ItemRun:
 
         end = gate.await_end(self.id)
         self.run = LiveScenario(end)
+        self.judged = end
         self.real_s = end.real_s
         if isinstance(end.error, NotApplicable):
             pytest.skip(str(end.error))
@@ -291,7 +305,7 @@ class ItemRun:
         from lasttick.laws.verdict import NotApplicable
 
         assert self.system is not None
-        play = on_reference(function, self.spec.claims[0], self.system)
+        play = on_reference(function, self.spec.claims[0], self.system, self._speaks_to)
 
         async def scenario(world: Any, **arguments: Any) -> None:
             try:
@@ -300,6 +314,9 @@ class ItemRun:
                 pytest.skip(str(error))
 
         return scenario
+
+    def _speaks_to(self, target: Target) -> None:
+        self.judged = target
 
     def _new_run(self, inner: Any, arguments: dict[str, Any]) -> ScenarioRun:
         from lasttick.explore import bridge
@@ -400,7 +417,9 @@ def pytest_runtest_makereport(
         return report
     from lasttick.targets.verdict import judge
 
-    error = call.excinfo.value if call.excinfo else run.error
+    raised = call.excinfo.value if call.excinfo else run.error
+    # A law's error shows the replies that it rests on; they have a field of their own.
+    error = raised if run.spec.law is None else _without_replies(raised)
     replay = _replay_command(item.config, run)
     result = judge(
         run.id,
@@ -414,6 +433,9 @@ def pytest_runtest_makereport(
         replay=replay,
         text=run.text,
     )
+    if run.judged is not None:
+        replies = tuple(said.shown() for said in getattr(raised, "said", ()))
+        result = replace(result, cases=len(run.judged.cases), judged=run.judged.judged, replies=replies)
     if run.run is not None and not run.settings.brief:
         with _evidence_or_exit():
             item.config.stash[REPORTER].folder.write_trace(run.id, run.run.events)
@@ -430,10 +452,18 @@ def pytest_runtest_makereport(
     return report
 
 
+def _without_replies(error: BaseException | None) -> BaseException | None:
+    from lasttick.laws.verdict import LawFailed, NotShown
+
+    return type(error)(error.reason) if isinstance(error, LawFailed | NotShown) else error
+
+
 def _replay_command(config: pytest.Config, run: ItemRun) -> str:
     from lasttick.evidence import run_argument
     from lasttick.report import replay_command, run_command
 
+    if run.settings.config is not None:
+        return f"lasttick check --config {shlex.quote(str(run.settings.config))} --only {run.spec.claims[0]}"
     if run.settings.brief:
         return run_command(run.id, seed=run.settings.seed, mode=run.settings.mode)
     with _evidence_or_exit():
@@ -450,6 +480,29 @@ def _spec(item: pytest.Item) -> ScenarioSpec:
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Before anything is played, and before xdist starts its workers: nobody else is at it, and the target answers."""
+    config = session.config
+    file = config.stash[OPTIONS].config
+    if file is None or config.option.collectonly or hasattr(config, "workerinput") or BEGINNING in config.stash:
+        return
+    from lasttick.laws.beginning import begin
+
+    if threading.current_thread() is threading.main_thread():
+        # A cancelled CI job sends SIGTERM: end as on Ctrl-C, so that what is held is given up.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with _told_and_exit():
+        config.stash[BEGINNING] = begin(_profile(file), file)
+    config.stash[OWN_BEGINNING] = True
+
+
+# Whether the session itself began, and so has to finish.
+OWN_BEGINNING: pytest.StashKey[bool] = pytest.StashKey()
+# What could not be ended on the target: said at the end.
+LEFT: pytest.StashKey[list[str]] = pytest.StashKey()
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> None:
     """Laws are started together, so that their waits overlap; a worker of -n plays what it is given, one by one."""
     config = session.config
@@ -458,27 +511,59 @@ def pytest_runtestloop(session: pytest.Session) -> None:
         return
     from lasttick.laws.gate import Gate
     from lasttick.laws.live import LawPlay
-    from lasttick.laws.load import ProfileError
 
-    try:
-        gate = Gate(settings.config)
-    except ProfileError as error:
-        raise pytest.UsageError(str(error)) from error
     plays = {}
     for item in session.items:
         law = _spec(item).law
         assert law is not None
         assert isinstance(item, pytest.Function)
         plays[item_id(item)] = LawPlay(_spec(item).claims[0], item.obj.law, law.seconds, law.invariant)
-    gate.knows(plays)
-    config.stash[GATE] = gate
-    if not hasattr(config, "workerinput"):
+    is_worker = hasattr(config, "workerinput")
+    with _told_and_exit():
+        loaded = _profile(settings.config) if is_worker else config.stash[BEGINNING].loaded
+    gate = config.stash[GATE] = Gate(loaded, settings.config, plays, budget_s=settings.budget_s)
+    if not is_worker:
         gate.start(list(plays))
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Everything is given up; in the controller of -n after its workers have."""
+    _give_up(session.config)
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
+    _give_up(config)  # a session that was interrupted at its end
+
+
+def _give_up(config: pytest.Config) -> None:
+    left = []
     if (gate := config.stash.get(GATE, None)) is not None:
-        gate.close()
+        del config.stash[GATE]
+        left += gate.close()
+    if config.stash.get(OWN_BEGINNING, False):
+        config.stash[OWN_BEGINNING] = False
+        left += config.stash[BEGINNING].finish()
+    if left:
+        config.stash[LEFT] = list(dict.fromkeys(map(str, left)))
+
+
+def _profile(file: Path) -> Loaded:
+    from lasttick.laws.load import load
+
+    return load(file, os.environ)
+
+
+@contextmanager
+def _told_and_exit() -> Iterator[None]:
+    """What makes a live run impossible ends it with its message, and its exit code."""
+    from lasttick.laws.errors import GateError
+    from lasttick.laws.load import ProfileError
+
+    try:
+        yield
+    except (GateError, ProfileError) as error:
+        pytest.exit(f"lasttick: {error}", returncode=error.exit_code)
 
 
 # -- the run folder --------------------------------------------------------------------------------------------------
@@ -576,6 +661,8 @@ class Reporter:
             self._report_problem = f"report.html could not be made: {type(error).__name__}: {error}"
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        for line in self._config.stash.get(LEFT, []):
+            terminalreporter.write_line(f"left on the target: {line}")
         if self._folder is None or not self._results:
             return
         counts: dict[str, int] = {}
@@ -600,7 +687,12 @@ class Reporter:
             mode=self._settings.mode,
             started=started,
             command_line=["pytest", *map(str, self._config.invocation_params.args)],
-            targets={"hostagent": (self._settings.target or "=reference").partition("=")[2]},
+            targets=self._targets(),
             examples_max=self._settings.examples_max,
         )
         return folder
+
+    def _targets(self) -> dict[str, str]:
+        if self._settings.config is not None:
+            return {"target": str(self._settings.config)}
+        return {"hostagent": (self._settings.target or "=reference").partition("=")[2]}

@@ -26,7 +26,7 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
 from lasttick.cli import execute
-from lasttick.targets import serve
+from lasttick.targets import serve, server
 from lasttick_fakes.client import McpClient
 
 REPOSITORY = Path(__file__).parents[2]
@@ -232,6 +232,46 @@ def test_a_second_agent_on_the_folder_is_refused(agent: Agent, started: Callable
     assert (agent.folder / "host_mcp_token.json").read_bytes() == token_file
 
 
+def test_the_log_of_its_own_rack_can_be_read_and_nothing_else_of_the_rack(agent: Agent) -> None:
+    async def tap() -> None:
+        async with agent.sdk("legacy") as client:
+            assert not (await client.call_tool("tap", {"device_id": "ipad-1", "x": 7, "y": 8})).is_error
+
+    asyncio.run(tap())
+    with httpx.Client(base_url=agent.ready["console"], trust_env=False) as http:
+        answer = http.get("/devices/v1/log")
+        assert (answer.status_code, answer.json()["dropped"]) == (200, 0)
+        start, end = [line for line in answer.json()["log"] if line["device_id"] == "ipad-1"]
+        assert (start["kind"], end["kind"]) == ("start", "end")
+        assert (start["tool"], start["arguments"]) == ("tap", {"x": 7, "y": 8})
+        later = http.get(f"/devices/v1/log?after={start['seq']}").json()["log"]
+        assert later == [end]
+        assert http.get("/devices/v1/log?after=x").status_code == 400
+        for method in ("POST", "PUT", "DELETE"):
+            assert http.request(method, "/devices/v1/log").status_code == 404
+        for path in ("/devices", "/devices/v1/devices", "/devices/v1/devices/phone-1", "/devices/v1/log/", "/v1/log"):
+            assert http.get(path).status_code == 404, path
+        perform = {"tool": "tap", "arguments": {"x": 1, "y": 1}}
+        assert http.post("/devices/v1/devices/phone-1/perform", json=perform).status_code == 404
+        assert http.delete("/devices/v1/devices").status_code == 404
+
+
+def test_the_log_of_a_rack_elsewhere_is_there(started: Callable[..., Served], tmp_path: Path) -> None:
+    rack = started("serve", "devices", "--port", "0", "--devices", "phone-1").ready()["url"]
+    options = ["--port", "0", "--identity-dir", str(tmp_path), "--devices", rack]
+    console = started("serve", "hostagent", *options).ready()["console"]
+    assert httpx.get(f"{console}/devices/v1/log", trust_env=False).status_code == 404
+    assert httpx.get(f"{rack}/v1/log", trust_env=False).status_code == 200
+
+
+def test_the_log_is_for_this_machine_only(started: Callable[..., Served], tmp_path: Path) -> None:
+    """It has no door of its own: a host agent that others can reach does not show it."""
+    options = ["--port", "0", "--identity-dir", str(tmp_path), "--host", "0.0.0.0", "--allow-non-loopback"]
+    served = started("serve", "hostagent", *options, HOST_AGENT_CONSOLE_ALLOW_NON_LOOPBACK="1")
+    port = served.ready()["console"].rpartition(":")[2]
+    assert httpx.get(f"http://127.0.0.1:{port}/devices/v1/log", trust_env=False).status_code == 404
+
+
 def test_nothing_secret_was_said(agent: Agent) -> None:
     said = agent.served.said()
     assert agent.token not in said
@@ -374,8 +414,8 @@ def test_a_host_that_is_not_this_machines(refused: Any, part: str, host: str) ->
 
 
 def test_a_port_is_taken_before_its_part_is_up() -> None:
-    with serve._listen("127.0.0.1", 0) as listener, pytest.raises(serve.ServeError, match="Address already in use"):
-        serve._listen("127.0.0.1", listener.getsockname()[1])
+    with server.listen("127.0.0.1", 0) as listener, pytest.raises(server.ServeError, match="Address already in use"):
+        server.listen("127.0.0.1", listener.getsockname()[1])
 
 
 @pytest.mark.parametrize("option", ["--ttl", "--heartbeat", "--max-call", "--session-idle"])

@@ -16,10 +16,10 @@ from typing import Annotated
 import typer
 
 from lasttick.cli.errors import INTERRUPTED, PASSED, USAGE
+from lasttick.cli.options import PLAIN, IdentityDir
+from lasttick.cli.serve_commands import serve
 
-PLAIN = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
 app = typer.Typer(help="Who may call a tool, who holds the device, what the last tick does.", **PLAIN)  # type: ignore[arg-type]
-serve = typer.Typer(help="Any part as a server, until SIGTERM or Ctrl-C.", **PLAIN)  # type: ignore[arg-type]
 mutants = typer.Typer(help="Wrong versions on purpose: the suite, tested.", **PLAIN)  # type: ignore[arg-type]
 app.add_typer(serve, name="serve")
 bench = typer.Typer(help="How fast and how fair, as ratios to bare floors.", **PLAIN)  # type: ignore[arg-type]
@@ -27,13 +27,8 @@ app.add_typer(mutants, name="mutants")
 app.add_typer(bench, name="bench")
 
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable, on standard output.")]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="0: a free one, told in the ready line.")]
-Devices = Annotated[str, typer.Option(metavar="LIST|URL", help="As phone-1=android,ipad-1=ios@2, or a rack's URL.")]
-Mutant = Annotated[str | None, typer.Option(metavar="ID", help="Serve a wrong version on purpose.")]
-IdentityDir = Annotated[Path | None, typer.Option(metavar="DIR", help="Where identity, token and password are kept.")]
 Run = Annotated[str, typer.Argument(help="latest, a name below reports/runs, or a folder.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A few rounds: to see that it runs, not to measure.")]
-LOOPBACK = "127.0.0.1"
 
 
 def main() -> None:
@@ -112,6 +107,49 @@ def run(
 
 
 @app.command()
+def check(
+    config: Annotated[Path, typer.Option(metavar="FILE", help="The profile of the target.")] = Path("lasttick.toml"),
+    only: Annotated[str | None, typer.Option(metavar="LAW", help="A law's id, part of ids, or a pattern.")] = None,
+    budget: Annotated[str | None, typer.Option(metavar="TIME", help="At most so long: 90s, 10m, 1h.")] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Verdicts as JUnit XML.")] = None,
+    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Verdicts as a page for a CI summary.")] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Which laws, how long, what gaps cost; plays none.")] = False,
+    write_scope: Annotated[bool, typer.Option("--write-scope", help="Promise what this run shows.")] = False,
+    workers: Annotated[str | None, typer.Option("-n", metavar="N", help="Processes to share the work.")] = None,
+    verbose: Annotated[bool, typer.Option("-v", help="The raw replies of laws that hold, too.")] = False,
+) -> int:
+    """The laws on your own target; exit 1 when one is broken."""
+    from lasttick.cli.check import Asked
+    from lasttick.cli.check import check as check_target
+
+    return check_target(
+        Asked(
+            config,
+            only=only,
+            budget=budget,
+            junit=junit,
+            markdown=markdown,
+            plan=plan,
+            write_scope=write_scope,
+            workers=workers,
+            verbose=verbose,
+        )
+    )
+
+
+@app.command()
+def init(
+    profile: Annotated[str | None, typer.Option(metavar="NAME", help="The shipped profile to begin with.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write it (default lasttick.toml).")] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Write the JSON schema for editors instead.")] = False,
+) -> int:
+    """Write a profile: how each verb reaches your target."""
+    from lasttick.cli.init import init as write
+
+    return write(profile, out, schema=schema)
+
+
+@app.command()
 def demo() -> int:
     """A story that goes wrong on a broken server and right on a fixed one."""
     from lasttick.cli.demo import demo
@@ -183,70 +221,6 @@ def mcp_token(identity_dir: IdentityDir = None) -> int:
     from lasttick.cli.serve import print_token
 
     return print_token(identity_dir)
-
-
-@serve.command("hostagent")
-def serve_hostagent(
-    port: Port = 8765,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = LOOPBACK,
-    allow_non_loopback: Annotated[
-        bool, typer.Option("--allow-non-loopback", help="With the environment's switch: let other machines in.")
-    ] = False,
-    identity_dir: IdentityDir = None,
-    devices: Devices = "phone-1=android,ipad-1=ios@2",
-    only: Annotated[str | None, typer.Option(metavar="IDS", help="Of the rack's devices only these.")] = None,
-    cloud: Annotated[str | None, typer.Option(metavar="URL", help="A cloud control plane to work for.")] = None,
-    ttl: Annotated[float, typer.Option(metavar="S", help="How long an unused lease lasts.")] = 60.0,
-    heartbeat: Annotated[float, typer.Option(metavar="S", help="Time between heartbeats.")] = 30.0,
-    max_call: Annotated[float, typer.Option(metavar="S", help="After this a call is stuck.")] = 300.0,
-    session_idle: Annotated[float, typer.Option(metavar="S", help="After this a silent session ends.")] = 1800.0,
-    sse: Annotated[bool, typer.Option("--sse", help="Answer as event streams instead of JSON.")] = False,
-    mutant: Mutant = None,
-) -> int:
-    """The reference host agent: an MCP endpoint at /mcp and a console."""
-    from lasttick.cli.serve import hostagent
-
-    return hostagent(
-        port=port,
-        host=host,
-        allow_non_loopback=allow_non_loopback,
-        identity_dir=identity_dir,
-        devices=devices,
-        only=only,
-        cloud=cloud,
-        ttl_s=ttl,
-        heartbeat_s=heartbeat,
-        max_call_s=max_call,
-        session_idle_s=session_idle,
-        sse=sse,
-        mutant=mutant,
-    )
-
-
-@serve.command("cloud")
-def serve_cloud(
-    port: Port = 7002,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = LOOPBACK,
-    heartbeat: Annotated[float, typer.Option(metavar="S", help="Time between a host's heartbeats.")] = 30.0,
-    mutant: Mutant = None,
-) -> int:
-    """The fake cloud control plane."""
-    from lasttick.cli.serve import cloud
-
-    return cloud(port=port, host=host, heartbeat_s=heartbeat, mutant=mutant)
-
-
-@serve.command("devices")
-def serve_devices(
-    port: Port = 7001,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = LOOPBACK,
-    devices: Annotated[str, typer.Option(metavar="LIST", help="As phone-1=android,ipad-1=ios@2.")] = "",
-    mutant: Mutant = None,
-) -> int:
-    """A rack of fake devices; more can be added over its wire."""
-    from lasttick.cli.serve import rack
-
-    return rack(port=port, host=host, devices=devices, mutant=mutant)
 
 
 @mutants.command("list")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,65 @@ def rack(*, port: int, host: str, devices: str, mutant: str | None) -> int:
     with _refusals():
         serve.run_devices(devices=devices, host=host, port=port, mutant=mutant)
     return PASSED
+
+
+def recorder(*, port: int, host: str) -> int:
+    from lasttick.laws import serving
+
+    with _refusals():
+        serving.run_recorder(host=host, port=port)
+    return PASSED
+
+
+def hop(
+    *,
+    to: str,
+    add_headers: Sequence[str],
+    drop_headers: Sequence[str],
+    cut_idle_s: float | None,
+    buffer_sse: bool,
+    delay_s: float,
+    allow_hosts: Sequence[str],
+    port: int,
+    host: str,
+) -> int:
+    from lasttick.laws import serving
+    from lasttick.laws.hop_options import HopOptions
+
+    if cut_idle_s is not None:
+        check_seconds("--cut-idle", cut_idle_s)
+    if delay_s:
+        check_seconds("--delay", delay_s)
+    options = HopOptions(
+        to=tuple(url.strip() for url in to.split(",")),
+        add_headers=tuple(_header(text) for text in add_headers),
+        drop_headers=tuple(drop_headers),
+        cut_idle_s=cut_idle_s,
+        buffer_sse=buffer_sse,
+        delay_s=delay_s,
+    )
+    with _refusals():
+        serving.run_hop(options, allow_hosts=allow_hosts, host=host, port=port)
+    return PASSED
+
+
+def dummy(*, kind: str, port: int, host: str) -> int:
+    from lasttick.laws import serving
+    from lasttick.laws.dummies import KINDS
+
+    if kind not in KINDS:
+        raise UsageError(f"no dummy {kind!r}", f"one of {', '.join(KINDS)} (contract laws, Dummies)", "choose one")
+    with _refusals():
+        serving.run_dummy(kind, host=host, port=port)
+    return PASSED
+
+
+def _header(text: str) -> tuple[str, str]:
+    """`NAME=VALUE`. Raises UsageError."""
+    name, found, value = text.partition("=")
+    if not found:
+        raise UsageError(f"--add-header is {text!r}", "NAME=VALUE, as in x-tenant=blue", "correct --add-header")
+    return name, value
 
 
 def print_token(identity_dir: Path | None) -> int:

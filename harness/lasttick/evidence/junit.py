@@ -54,6 +54,10 @@ def _add_case(suite: ElementTree.Element, result: ScenarioResult) -> None:
             "time": f"{result.duration_s:.3f}",
         },
     )
+    if result.cases is not None:
+        properties = ElementTree.SubElement(case, "properties")
+        for name, value in (("cases", str(result.cases)), ("judged", result.judged)):
+            ElementTree.SubElement(properties, "property", {"name": name, "value": clean(value)})
     if result.verdict == "not_applicable":
         ElementTree.SubElement(case, "skipped", {"message": clean(result.reason)})
     elif result.verdict != "pass":
@@ -61,4 +65,5 @@ def _add_case(suite: ElementTree.Element, result: ScenarioResult) -> None:
         failure = ElementTree.SubElement(
             case, "failure", {"type": result.verdict, "message": clean(f"{word}: {result.reason}")}
         )
-        failure.text = clean("\n".join(f"{check.id} {check.verdict}: {check.reason}" for check in result.checks))
+        found = [f"{check.id} {check.verdict}: {check.reason}" for check in result.checks]
+        failure.text = clean("\n".join((*found, *result.replies)))

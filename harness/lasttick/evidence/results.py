@@ -34,7 +34,8 @@ class ScenarioResult:
 
     `laws` without planned ones. `duration_s` is real, `virtual_s` the sum over examples. `trace` is the path of the
     trace in the run folder, with slashes; None when nothing was traced, and then `trace_sha256` is None too. `text` is
-    the scenario's docstring; "" in a run of an older lasttick.
+    the scenario's docstring; "" in a run of an older lasttick. Of a law: `cases`, how many instances it judged,
+    `judged`, what by (effects or answers), and `replies`, the raw replies it rests on; None, "" and () elsewhere.
     """
 
     id: str
@@ -50,6 +51,9 @@ class ScenarioResult:
     falsified: Falsified | None = None
     trace: str | None = None
     text: str = ""
+    cases: int | None = None
+    judged: str = ""
+    replies: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         examples, falsified = self.examples, self.falsified
@@ -67,7 +71,11 @@ class ScenarioResult:
             "falsified": None if falsified is None else {"args": dict(falsified.args), "replay": falsified.replay},
             "trace": self.trace,
             "text": self.text,
+            **({} if self.cases is None else self._as_law()),
         }
+
+    def _as_law(self) -> dict[str, Any]:
+        return {"cases": self.cases, "judged": self.judged, "replies": list(self.replies)}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> ScenarioResult:
@@ -87,4 +95,7 @@ class ScenarioResult:
             falsified=None if falsified is None else Falsified(dict(falsified["args"]), falsified["replay"]),
             trace=value["trace"],
             text=str(value.get("text", "")),
+            cases=value.get("cases"),
+            judged=str(value.get("judged", "")),
+            replies=tuple(map(str, value.get("replies", ()))),
         )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lasttick.laws import binding as bindings
 from lasttick.laws.conditions import matches, outcome_of
-from lasttick.laws.profile import Binding, CallerSpec, Outcome
+from lasttick.laws.profile import Binding, CallerSpec, Outcome, Poll
 from lasttick.laws.reply import NotFound, Reply, find
 from lasttick.laws.said import Said
 from lasttick.laws.verdict import NotApplicable, NotShown
@@ -40,10 +40,15 @@ class Caller:
 
     async def open(self) -> Said:
         """Begin the session; a target whose kind has none answers ok."""
-        self._journal = self.target.deployment.journal.opened("session", self.name, self.names)
+        if not self.can("session.open"):
+            now_s = self.target.now_s
+            return self._said("session.open", "ok", Reply(True, raw="the target has no sessions"), now_s, now_s)
+        journal = self.target.deployment.journal
+        self._journal = journal.opened("session", self.name, self.names)
         said = await self.say("session.open")
         if (session_id := self.wire.session_id) is not None:
             self.target.deployment.redact.learn(session_id, f"[session of {self.session}]")
+        journal.knows(self._journal, self.names, session_id)
         self.target.emit(self.name, "session.open", session=self.session, era="", host="target")
         return said
 
@@ -59,7 +64,6 @@ class Caller:
         self.over = True
         reply = Reply(False, raw="connections cut, nothing said")
         self.target.note(self._said("session.vanish", "lost", reply, now_s, self.target.now_s))
-        self._forget_journal()
 
     async def again(self) -> Said:
         """A new session of the same caller."""
@@ -72,7 +76,7 @@ class Caller:
 
     async def close(self) -> None:
         """End what is open, without a verdict on it."""
-        if not self.over:
+        if not self.over and self.can("session.end"):
             await self.end()
         await self.wire.close()
 
@@ -133,9 +137,10 @@ class Caller:
         outcome = outcome_of(reply, binding.outcomes, profile.outcomes)
         answered_s = self.target.now_s
         out: dict[str, Any] = {}
+        pending_s: float | None = None
         if binding.poll is not None and outcome in ("ok", "pending"):
             out = self._outputs(binding, reply, outcome, verb)
-            reply, outcome, sent_s = await self._poll(binding, verb, ChainMap(out, *names.maps), reply, outcome, sent_s)
+            reply, outcome, pending_s = await self._poll(binding, binding.poll, verb, ChainMap(out, *names.maps))
             answered_s = self.target.now_s
         each: tuple[Mapping[str, Any], ...] = ()
         if binding.each is not None:
@@ -146,7 +151,8 @@ class Caller:
             out |= bindings.outputs(binding.poll.out, reply, needed=outcome == "ok")
         if origin.startswith("session."):
             self.names.update(out)
-        said = self._said(verb, outcome, reply, sent_s, answered_s, mark=mark, inputs=given, out=out, each=each)
+        parts = {"mark": mark, "inputs": given, "out": out, "each": each, "pending_s": pending_s}
+        said = self._said(verb, outcome, reply, sent_s, answered_s, **parts)
         self.target.ends(ref, self, said)
         self.target.note(said)
         if origin == "session.end" and outcome == "ok":
@@ -165,22 +171,26 @@ class Caller:
         return await self.wire.list_tools(self.target.deployment.profile.target.timeout_s)
 
     async def _poll(
-        self, binding: Binding, verb: str, names: Mapping[str, Any], reply: Reply, outcome: Outcome, sent_s: float
-    ) -> tuple[Reply, Outcome, float]:
-        """Read again until a condition holds; the last reading's answer is the verb's."""
-        poll = binding.poll
-        assert poll is not None
+        self, binding: Binding, poll: Poll, verb: str, names: Mapping[str, Any]
+    ) -> tuple[Reply, Outcome, float | None]:
+        """Read again until a condition holds; the last reading's answer is the verb's.
+
+        Also when the last reading that found it undecided was sent.
+        """
         profile = self.target.deployment.profile
         deadline_s = self.target.now_s + poll.within_s
+        pending_s: float | None = None
         while True:
             message = bindings.message_of(poll, names, verb, profile.target.timeout_s)
             read_s = self.target.now_s
             reply = await self._send(verb, message)
             outcome = outcome_of(reply, poll.outcomes, binding.outcomes, profile.outcomes)
             if any(matches(condition, reply.document()) for condition in poll.until) or outcome in ("denied", "busy"):
-                return reply, outcome, sent_s
+                return reply, outcome, pending_s
+            if outcome in ("ok", "pending"):
+                pending_s = read_s
             if reply.lost is not None or self.target.now_s + poll.every_s > deadline_s:
-                return reply, "pending" if outcome in ("ok", "pending") else outcome, sent_s
+                return reply, "pending" if outcome in ("ok", "pending") else outcome, pending_s
             await asyncio.sleep(max(poll.every_s - (self.target.now_s - read_s), 0.001))
 
     def _outputs(self, binding: Binding, reply: Reply, outcome: Outcome, verb: str) -> dict[str, Any]:

@@ -41,7 +41,13 @@ class Controls:
 class Journal(Protocol):
     """Where every session and lease is written down before it is used, so that a later run can end it."""
 
-    def opened(self, kind: str, caller: str, names: Mapping[str, Any]) -> int: ...
+    def opened(self, kind: str, caller: str, names: Mapping[str, Any], session: str | None = None) -> int:
+        """`session`: the id of the MCP session that it belongs to."""
+        ...
+
+    def knows(self, number: int, names: Mapping[str, Any], session: str | None) -> None:
+        """What its answer told about it."""
+        ...
 
     def closed(self, number: int) -> None: ...
 
@@ -49,8 +55,11 @@ class Journal(Protocol):
 class NoJournal:
     """A world of our own leaves nothing behind."""
 
-    def opened(self, kind: str, caller: str, names: Mapping[str, Any]) -> int:
+    def opened(self, kind: str, caller: str, names: Mapping[str, Any], session: str | None = None) -> int:
         return 0
+
+    def knows(self, number: int, names: Mapping[str, Any], session: str | None) -> None:
+        return None
 
     def closed(self, number: int) -> None:
         return None

@@ -5,30 +5,30 @@ Source: contract laws; DESIGN "Words" (gate).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
+from lasttick.laws.beginning import deploy, end_all
 from lasttick.laws.deployment import Deployment
+from lasttick.laws.leftovers import Left
 from lasttick.laws.live import LawEnd, LawPlay, LiveRun
-from lasttick.laws.load import Loaded, load, resolve_run_vars
-
-RUN_CHARS = 4
+from lasttick.laws.loaded import Loaded
 
 
 class Gate:
-    """`plays`: every law by its scenario id. Raises ProfileError when the profile cannot be used."""
+    """`plays`: every law by its scenario id. `config`: the profile's file; the journal is beside it."""
 
-    def __init__(self, file: Path, *, budget_s: float | None = None, environ: Mapping[str, str] | None = None) -> None:
-        self.loaded = load(file, os.environ if environ is None else environ)
-        self._plays: dict[str, LawPlay] = {}
+    def __init__(
+        self, loaded: Loaded, config: Path, plays: Mapping[str, LawPlay], *, budget_s: float | None = None
+    ) -> None:
+        self._loaded = loaded
+        self._config = config
+        self._plays = dict(plays)
         self._ends: dict[str, Future[LawEnd]] = {}
         self._live: LiveRun | None = None
         self._budget_s = budget_s
-
-    def knows(self, plays: Mapping[str, LawPlay]) -> None:
-        self._plays = dict(plays)
+        self._left: list[Left] = []
 
     def start(self, ids: Sequence[str]) -> None:
         """Play these, overlapped; invariants when the others are over."""
@@ -43,19 +43,15 @@ class Gate:
             self.start([id_])
         return self._ends[id_].result()
 
-    def close(self) -> None:
-        """Give up everything that is still held, and end every session."""
+    def close(self) -> list[Left]:
+        """Give up everything that is still held, and end every session. Returns what could not be ended."""
         if self._live is not None:
-            self._live.close()
+            self._live.close(self._finish)
+            self._live = None
+        return self._left
 
     async def _deploy(self) -> Deployment:
-        loaded: Loaded = await resolve_run_vars(self.loaded)
-        return Deployment(loaded.profile, run=_short_word(), secrets=loaded.secrets)
+        return await deploy(self._loaded, self._config)
 
-
-def _short_word() -> str:
-    """Tells the marks of this run from those of any other; chance of the real world on purpose."""
-    from lasttick.engine.clock import SystemEntropy
-
-    letters = "abcdefghijkmnpqrstuvwxyz23456789"
-    return "".join(letters[byte % len(letters)] for byte in SystemEntropy().token_bytes(RUN_CHARS))
+    async def _finish(self, deployment: Deployment) -> None:
+        self._left = await end_all(deployment)

@@ -18,7 +18,9 @@ from lasttick.engine.trace import Event, Trace
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.profile import Profile
 from lasttick.laws.target import Target
-from lasttick.laws.verdict import LawFailed, NotShown
+from lasttick.laws.verdict import LawFailed, NotApplicable, NotShown, some_case
+from lasttick.laws.wire.message import WireError
+from lasttick.targets.outcome import Inconclusive
 
 TIMINGS = 3
 """How often a timing is tried."""
@@ -44,6 +46,7 @@ class LawEnd:
     error: BaseException | None = None
     events: list[Event] = field(default_factory=list)
     cases: tuple[str, ...] = ()
+    judged: str = ""
     real_s: float = 0.0
     plays: int = 0
 
@@ -72,11 +75,11 @@ class LiveRun:
         self._running += ends.values()
         return [ends[number] for number in range(len(plays))]
 
-    def close(self) -> None:
-        """Stop what still runs; every law gives up what it holds first."""
+    def close(self, finish: Callable[[Deployment], Awaitable[None]]) -> None:
+        """Stop what still runs; every law gives up what it holds. `finish` comes last, on the same loop."""
         for future in self._running:
             future.cancel()
-        waiting = asyncio.run_coroutine_threadsafe(self._settle(), self._loop)
+        waiting = asyncio.run_coroutine_threadsafe(self._settle(finish), self._loop)
         try:
             waiting.result(CLOSE_S)
         finally:
@@ -84,10 +87,12 @@ class LiveRun:
             self._thread.join(CLOSE_S)
             self._loop.close()
 
-    async def _settle(self) -> None:
+    async def _settle(self, finish: Callable[[Deployment], Awaitable[None]]) -> None:
         mine = asyncio.current_task()
         others = [task for task in asyncio.all_tasks() if task is not mine]
         await asyncio.gather(*others, return_exceptions=True)
+        if self._deployment is not None:
+            await finish(self._deployment)
 
     async def _play(self, play: LawPlay, after: Sequence[Future[LawEnd]]) -> LawEnd:
         for story in after:
@@ -113,7 +118,7 @@ class LiveRun:
             error = await self._once(play, deployment, end)
             if failure is not None:
                 if not isinstance(error, LawFailed):
-                    failure.args = (f"{failure.args[0]}\n(1 of 2: it did not fail again)",)
+                    failure = LawFailed(f"{failure.reason} (1 of 2: it did not fail again)", failure.said)
                 end.error = failure
                 return
             end.error = error
@@ -134,15 +139,22 @@ class LiveRun:
         try:
             async with asyncio.timeout(max(self._left_s(), 0.001) if self._budget_s is not None else None):
                 await play.function(target)
-        except TimeoutError:
-            error = NotShown(f"the budget of {self._budget_s:g} s was over before it was decided")
-        except Exception as raised:
+            some_case(target.cases)
+        except (LawFailed, Inconclusive, NotApplicable) as raised:
             error = raised
+        except TimeoutError as raised:
+            if self._left_s() > 0:
+                error = _mistake(raised)
+            else:
+                error = NotShown(f"the budget of {self._budget_s:g} s was over before it was decided")
+        except Exception as raised:
+            error = _mistake(raised)
         finally:
             await asyncio.shield(target.close())
             end.plays += 1
             end.events += trace.events
             end.cases = tuple(target.cases)
+            end.judged = target.judged
         return error
 
     async def _deployed(self) -> Deployment:
@@ -153,6 +165,13 @@ class LiveRun:
 
     def _left_s(self) -> float:
         return float("inf") if self._budget_s is None else self._budget_s - (self._loop.time() - self._began_s)
+
+
+def _mistake(error: Exception) -> NotShown:
+    """What is no verdict is a mistake of the law, of the harness or of the profile: it shows nothing of the target."""
+    if isinstance(error, WireError):
+        return NotShown(str(error))
+    return NotShown(f"the law could not be played: {type(error).__name__}: {error}")
 
 
 class LiveScenario:

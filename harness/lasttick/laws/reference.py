@@ -15,6 +15,7 @@ from lasttick.laws.init import profile_text
 from lasttick.laws.load import Loaded, loads
 from lasttick.laws.said import Effect
 from lasttick.laws.target import Target
+from lasttick.laws.verdict import some_case
 from lasttick.targets.world import World
 
 Law: TypeAlias = Callable[..., Awaitable[None]]
@@ -61,14 +62,16 @@ def systems_of(law: str) -> tuple[str, ...]:
     return GROUPS.get(law.partition("/")[0], ())
 
 
-def on_reference(law: Law, law_id: str, system: str) -> Callable[..., Any]:
-    """The law as a scenario: an async function of a world."""
+def on_reference(law: Law, law_id: str, system: str, tell: Callable[[Target], None]) -> Callable[..., Any]:
+    """The law as a scenario: an async function of a world. `tell` is given what the law speaks to."""
 
     async def play(world: World, **arguments: Any) -> None:
         deployment = await SYSTEMS[system](world)
         target = Target(deployment, law_id, world.trace)
+        tell(target)
         try:
             await law(target, **arguments)
+            some_case(target.cases)
         finally:
             await target.close()
 

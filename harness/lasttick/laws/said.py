@@ -31,6 +31,7 @@ class Said:
 
     `sent_s` is read just before the send, `answered_s` just after the answer, on the run's monotonic clock: the target
     decided between. `out` holds the outputs, `each` the rows of a list. `session` tells a caller's sessions apart.
+    `pending_s`: when the last poll was sent that found it still undecided; None without such a poll.
     """
 
     number: int
@@ -47,6 +48,7 @@ class Said:
     out: Mapping[str, Any] = field(default_factory=dict)
     each: tuple[Mapping[str, Any], ...] = ()
     raw: str = ""
+    pending_s: float | None = None
 
     @property
     def ok(self) -> bool:

@@ -26,10 +26,12 @@ class Subject:
         self.target = target
         self.name = name
         self.holder: Caller | None = None
+        self._resource = ""
         self._leases: dict[Caller, list[dict[str, Any]]] = {}
         """What was put out about the leases of each caller that was granted one; one each, or `capacity` of them."""
-        self._held_until_s = 0.0
-        self._journal: list[int] = []
+        self._held_until_s: dict[Caller, float] = {}
+        """Of each caller that may still hold a lease."""
+        self._journal: dict[Caller, list[int]] = {}
 
     @property
     def names(self) -> dict[str, Any]:
@@ -39,22 +41,34 @@ class Subject:
 
     @property
     def resource(self) -> str | None:
-        """The resource that the holder has, as the target calls it."""
-        found = self.names.get("resource")
-        return None if found is None else str(found)
+        """The resource that was granted last, as the target calls it; before that, what will be asked for."""
+        return self._resource or self.name or None
+
+    @property
+    def spare(self) -> int:
+        """How many more leases the first holder takes, so that none is left for others."""
+        return 0 if self.target.deployment.names_resources else self.target.lease.capacity - 1
+
+    def told(self, caller: Caller) -> list[dict[str, Any]]:
+        """What a caller was told of its own leases here."""
+        return [dict(lease) for lease in self._leases.get(caller, ())]
 
     async def acquire(self, caller: Caller, *, hold_s: float = 0.0) -> Said:
-        """Ask for it as a newcomer or as a contender; whoever is answered ok is the holder from then on."""
+        """Ask for it as a newcomer or as a contender; whoever is answered ok is the holder from then on.
+
+        The first holder takes as many as can be held at once; a contender asks for one.
+        """
         if caller.over:
             await caller.again()
+        is_first = self.holder is None
         said = await self._ask(caller, hold_s)
         if said.ok:
             self._granted(caller, said)
-            for _ in range(self._spare()):
+            for _ in range(self.spare if is_first else 0):
                 extra = await caller.say("lease.acquire", ttl=self.target.lease.ttl_s, hold=hold_s)
                 if not extra.ok:
                     raise NotShown("a lease of the declared capacity is refused to its only user", (extra,))
-                self._leases[caller].append({"resource": extra.resource, **extra.out})
+                self._also_granted(caller, extra)
         return said
 
     async def use(self, caller: Caller, *, hold_s: float = 0.0) -> Said:
@@ -70,50 +84,54 @@ class Subject:
     async def release(self, caller: Caller) -> Said:
         """A release; by the holder it ends the lease when the target says ok."""
         said = await self._about("lease.release", caller)
-        if said.ok and caller is self.holder:
-            self._lose()
+        if said.ok:
+            self._lose(caller)
         return said
 
     async def end_session(self, caller: Caller) -> Said:
-        """The caller's session ends; the holder's takes the lease with it where the policy says so."""
+        """The caller's session ends; a holder's takes the lease with it where the policy says so."""
         said = await caller.end()
-        if said.ok and caller is self.holder and self.target.lease.session_end == "frees":
-            self._lose()
+        if said.ok and self.target.lease.session_end == "frees":
+            self._lose(caller)
         return said
 
     async def reported(self) -> Said:
         """`lease.holder`, read by somebody else."""
-        return await self.target.read("lease.holder", resource=self.resource or self.name)
+        return await self.target.read("lease.holder", resource=self.resource)
 
     def is_reported_held(self, said: Said) -> bool | None:
         """What a reading says about this resource; None when it is not in there."""
         for row in said.each:
-            if "resource" not in row or str(row["resource"]) == (self.resource or self.name):
+            if "resource" not in row or str(row["resource"]) == self.resource:
                 return row.get("held") in (True, "held")
         return None
 
     async def give_up(self) -> float:
         """Free it as far as the verbs can; the instant from which it is free in any case."""
         lag_s = self.target.lag_s("lease.release")
-        holder = self.holder
-        if holder is None:
-            return self._held_until_s and self._held_until_s + lag_s
-        with contextlib.suppress(NotShown, NotApplicable, asyncio.CancelledError):
-            said = None
-            if not holder.over and holder.can("lease.release"):
-                said = await self.release(holder)
-            elif not holder.over and self.target.lease.session_end == "frees" and holder.can("session.end"):
-                said = await self.end_session(holder)
-            if said is not None and said.ok:
-                self._close_journal()
-                return 0.0
-        return self._held_until_s + lag_s
+        free_s = 0.0
+        for caller, until_s in list(self._held_until_s.items()):
+            if until_s + lag_s <= self.target.now_s:
+                self._lose(caller)
+            elif not await self._given_back(caller):
+                free_s = max(free_s, until_s + lag_s)
+        return free_s
 
     # -- inside
 
     async def _ask(self, caller: Caller, hold_s: float) -> Said:
         known = self.name or (self.resource if self.holder is not None else None)
-        return await caller.say("lease.acquire", resource=known, ttl=self.target.lease.ttl_s, hold=hold_s)
+        asking = asyncio.ensure_future(
+            caller.say("lease.acquire", resource=known, ttl=self.target.lease.ttl_s, hold=hold_s)
+        )
+        try:
+            return await asyncio.shield(asking)
+        except asyncio.CancelledError:
+            # The run ends; what is granted all the same has to be given back.
+            with contextlib.suppress(NotShown, NotApplicable):
+                if (said := await asking).ok:
+                    self._granted(caller, said)
+            raise
 
     async def _about(self, verb: str, caller: Caller, **inputs: Any) -> Said:
         """Said about every lease that the caller knows at once; the first one's answer counts."""
@@ -121,29 +139,43 @@ class Subject:
         saids = await asyncio.gather(
             *(caller.say(verb, names, **inputs, resource=names.get("resource", self.name)) for names in leases)
         )
-        if saids[0].ok and caller is self.holder:
-            self._held(verb, saids[0])
+        renews = RENEWING.get(verb) in (self.target.lease.renewed_by or ())
+        if saids[0].ok and renews and caller in self._leases:
+            self._holds(caller, saids[0])
         return saids[0]
+
+    async def _given_back(self, caller: Caller) -> bool:
+        """Whether the caller surely holds nothing any more."""
+        said = None
+        with contextlib.suppress(NotShown, NotApplicable, asyncio.CancelledError):
+            if not caller.over and caller.can("lease.release"):
+                said = await self.release(caller)
+            elif not caller.over and self.target.lease.session_end == "frees" and caller.can("session.end"):
+                said = await self.end_session(caller)
+        return said is not None and said.ok
 
     def _granted(self, caller: Caller, said: Said) -> None:
         self.holder = caller
+        self._leases[caller] = []
+        self._resource = said.resource or self.name
+        self._also_granted(caller, said)
+
+    def _also_granted(self, caller: Caller, said: Said) -> None:
         lease = {"resource": said.resource or self.name, **said.out}
-        self._leases[caller] = [lease]
-        self._journal.append(self.target.deployment.journal.opened("lease", caller.name, {**lease, **caller.names}))
-        self._held_until_s = max(self._held_until_s, said.answered_s + (self.target.lease.ttl_s or 0.0))
+        self._leases[caller].append(lease)
+        journal = self.target.deployment.journal
+        number = journal.opened("lease", caller.name, {**caller.names, **lease}, caller.wire.session_id)
+        self._journal.setdefault(caller, []).append(number)
+        self._holds(caller, said)
 
-    def _held(self, verb: str, said: Said) -> None:
-        if RENEWING.get(verb) in (self.target.lease.renewed_by or ()):
-            self._held_until_s = max(self._held_until_s, said.answered_s + (self.target.lease.ttl_s or 0.0))
+    def _holds(self, caller: Caller, said: Said) -> None:
+        until_s = said.answered_s + (self.target.lease.ttl_s or 0.0)
+        self._held_until_s[caller] = max(self._held_until_s.get(caller, 0.0), until_s)
 
-    def _lose(self) -> None:
-        self.holder = None
-        self._held_until_s = 0.0
-
-    def _spare(self) -> int:
-        return 0 if self.target.deployment.names_resources else self.target.lease.capacity - 1
-
-    def _close_journal(self) -> None:
-        for number in self._journal:
+    def _lose(self, caller: Caller) -> None:
+        """Given back. What the caller knows of it stays known."""
+        if caller is self.holder:
+            self.holder = None
+        self._held_until_s.pop(caller, None)
+        for number in self._journal.pop(caller, ()):
             self.target.deployment.journal.closed(number)
-        self._journal.clear()

@@ -31,6 +31,8 @@ class Target:
         self.deployment = deployment
         self.law = law
         self.cases: list[str] = []
+        self.judged = "answers"
+        """What the verdict rests on: `effects` once it was seen what happened at the resource."""
         self._trace = trace
         self._sessions: dict[str, int] = {}
         self._callers: list[Caller] = []
@@ -176,9 +178,11 @@ class Target:
     async def effects(self) -> Sequence[Effect]:
         """All that happened at the resources so far. Raises NotApplicable, or NotShown when it cannot be read."""
         if self.deployment.controls.effects is not None:
+            self.judged = "effects"
             return await self.deployment.controls.effects()
         said = await self.read("effects")
         control(said.ok, "the effects cannot be read", said)
+        self.judged = "effects"
         return effects_of(said.each)
 
     async def effects_with(self, mark: Mark | None) -> list[Effect]:

@@ -5,6 +5,8 @@ Controls guard passes; a witness needs none. Source: contract laws, "Verdicts".
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from lasttick.laws.said import Said
 from lasttick.targets.outcome import Inconclusive
 
@@ -14,6 +16,7 @@ class LawFailed(AssertionError):
 
     def __init__(self, reason: str, said: tuple[Said, ...] = ()) -> None:
         super().__init__(_with_replies(reason, said))
+        self.reason = reason
         self.said = said
 
 
@@ -22,6 +25,7 @@ class NotShown(Inconclusive):
 
     def __init__(self, reason: str, said: tuple[Said, ...] = (), *, timing: bool = False) -> None:
         super().__init__(_with_replies(reason, said))
+        self.reason = reason
         self.said = said
         self.timing = timing
 
@@ -40,6 +44,12 @@ def control(holds: bool, reason: str, *said: Said, timing: bool = False) -> None
     """What has to work before anything can be concluded. Raises NotShown."""
     if not holds:
         raise NotShown(reason, said, timing=timing)
+
+
+def some_case(cases: Sequence[str]) -> None:
+    """A law that came to its end without judging anything has shown nothing. Raises NotShown."""
+    if not cases:
+        raise NotShown("no case: the law came to its end and judged nothing")
 
 
 def _with_replies(reason: str, said: tuple[Said, ...]) -> str:

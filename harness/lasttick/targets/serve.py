@@ -8,30 +8,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import os
-import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-
-import uvicorn
+from typing import TYPE_CHECKING, Any
 
 from lasttick.engine.clock import SystemClock, SystemEntropy
+from lasttick.targets.server import ServeError, listen, listen_on_loopback, on_signals, serve_app
 
-STOP_S = 1
-"""What connections may take that are still open when the part behind them has ended."""
-HEADER_BYTES_MAX = 64 * 1024
-BACKLOG = 2048
+if TYPE_CHECKING:
+    from lasttick.ports import AsgiApp
+    from lasttick.reference.hostagent.rack_client import RackClient
 
-
-class ServeError(Exception):
-    """A part cannot be served as asked: three-part message, exit code 2."""
+RACK_LOG = "/devices/v1/log"
+"""Where a served host agent shows the log of a rack of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +65,7 @@ def run_devices(*, devices: str, host: str = "127.0.0.1", port: int = 7001, muta
         except DeviceSpecError as error:
             raise ServeError(str(error)) from error
         try:
-            await _serve("devices", rack_app(rack), _listen_on_loopback(host, port), path="")
+            await serve_app("devices", rack_app(rack), listen_on_loopback(host, port), path="")
         finally:
             rack.close()
 
@@ -87,7 +82,7 @@ def run_cloud(
     async def serve() -> None:
         cloud = Cloud(SystemClock(), heartbeat_s=heartbeat_s)
         try:
-            await _serve("cloud", asgi(cloud), _listen_on_loopback(host, port), path="")
+            await serve_app("cloud", asgi(cloud), listen_on_loopback(host, port), path="")
         finally:
             await cloud.close()
 
@@ -110,15 +105,14 @@ def mcp_token(identity_dir: Path | None) -> str:
 
 async def _hostagent(options: HostAgentOptions) -> None:
     from lasttick.reference.hostagent.agent import HostAgent
-    from lasttick.reference.hostagent.config import HostAgentConfig
+    from lasttick.reference.hostagent.config import HostAgentConfig, is_loopback
     from lasttick.reference.hostagent.start_error import StartError
 
     _log_to_stderr()
     main = asyncio.current_task()
     assert main is not None
     # Until the server takes over the signals: told to stop while it starts, it stops.
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, main.cancel)
+    on_signals(main.cancel)
     async with contextlib.AsyncExitStack() as stack:
         try:
             config = HostAgentConfig.from_env(
@@ -137,18 +131,37 @@ async def _hostagent(options: HostAgentOptions) -> None:
             listener = _listen_alone(options, config.identity_dir)
             stack.callback(listener.close)
             config = replace(config, port=listener.getsockname()[1])
-            drivers = await stack.enter_async_context(_drivers(options))
+            drivers, rack = await stack.enter_async_context(_drivers(options))
             agent = HostAgent(config, drivers=drivers, clock=SystemClock(), entropy=SystemEntropy())
             running = await stack.enter_async_context(contextlib.AsyncExitStack())
             await running.enter_async_context(agent.running())
         except StartError as error:
             raise ServeError(str(error)) from error
-        await _serve("hostagent", agent.app, listener, path="/mcp", on_stop=running.aclose)
+        app = agent.app if rack is None or not is_loopback(options.host) else _WithRackLog(agent.app, rack)
+        await serve_app("hostagent", app, listener, path="/mcp", on_stop=running.aclose)
+
+
+class _WithRackLog:
+    """A host agent, and beside it the log of its rack, to be read only: what a live check needs to find the effects.
+
+    Nothing else of the rack's wire is here: it could drive devices past the leases. The log has no door, so it is for
+    this machine only.
+    """
+
+    def __init__(self, agent: AsgiApp, rack: AsgiApp) -> None:
+        self._agent = agent
+        self._rack = rack
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and scope["method"] == "GET" and scope["path"] == RACK_LOG:
+            await self._rack({**scope, "path": "/v1/log", "raw_path": b"/v1/log"}, receive, send)
+        else:
+            await self._agent(scope, receive, send)
 
 
 @asynccontextmanager
-async def _drivers(options: HostAgentOptions) -> AsyncIterator[Any]:
-    """A rack elsewhere, or one of our own inside this process, reached over the same wire."""
+async def _drivers(options: HostAgentOptions) -> AsyncIterator[tuple[RackClient, AsgiApp | None]]:
+    """A rack elsewhere (None), or one of our own inside this process (its application), reached over the same wire."""
     import httpx
 
     from lasttick.reference.hostagent.config import is_http_url
@@ -164,7 +177,7 @@ async def _drivers(options: HostAgentOptions) -> AsyncIterator[Any]:
             )
         client = RackClient(options.devices, only=only)
         try:
-            yield client
+            yield client, None
         finally:
             await client.aclose()
         return
@@ -172,9 +185,10 @@ async def _drivers(options: HostAgentOptions) -> AsyncIterator[Any]:
         rack = Rack(SystemClock(), parse_devices(options.devices))
     except DeviceSpecError as error:
         raise ServeError(str(error)) from error
-    client = RackClient("http://rack", transport=httpx.ASGITransport(rack_app(rack)), only=only)
+    app = rack_app(rack)
+    client = RackClient("http://rack", transport=httpx.ASGITransport(app), only=only)
     try:
-        yield client
+        yield client, app
     finally:
         rack.close()
         await client.aclose()
@@ -193,109 +207,17 @@ def _mutant(mutant_id: str | None) -> Any:
     return mutant
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    """Bind before anything else starts: a taken port must be one clear message. Raises ServeError."""
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        listener = socket.socket(family, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        # Until somebody listens, others may bind the same port and would fail only when they are up.
-        listener.listen(BACKLOG)
-    except (OSError, UnicodeError) as error:
-        raise ServeError(
-            f"cannot listen on {host}:{port}: {getattr(error, 'strerror', None) or error}; expected a "
-            "free port of this machine (contract world, host agent's surface); choose another --port, or 0 for a free "
-            "one"
-        ) from error
-    return listener
-
-
-def _listen_on_loopback(host: str, port: int) -> socket.socket:
-    """A fake has no door of its own, so it is for this machine only. Raises ServeError."""
-    from lasttick.reference.hostagent.config import is_loopback
-
-    if not is_loopback(host):
-        raise ServeError(
-            f"host {host!r} can be reached from other machines; expected a loopback address, since a fake asks nobody "
-            "for a password (DESIGN, serve); use 127.0.0.1"
-        )
-    return _listen(host, port)
-
-
 def _listen_alone(options: HostAgentOptions, identity_dir: Path) -> socket.socket:
     """Bind; when the port is taken by this folder's own host agent, say that instead (HA-23). Raises StartError."""
     from lasttick.reference.hostagent.instance_lock import InstanceLock
 
     try:
-        return _listen(options.host, options.port)
+        return listen(options.host, options.port)
     except ServeError:
         if identity_dir.is_dir():
             with InstanceLock(identity_dir):
                 pass
         raise
-
-
-async def _serve(
-    name: str, app: Any, listener: socket.socket, *, path: str, on_stop: Callable[[], Awaitable[None]] | None = None
-) -> None:
-    """Serve until a signal, saying on standard error when ready. `on_stop` ends the application's open streams."""
-    server = _Server(
-        uvicorn.Config(
-            app,
-            http="h11",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            backlog=BACKLOG,
-            timeout_graceful_shutdown=STOP_S,
-            h11_max_incomplete_event_size=HEADER_BYTES_MAX,
-        )
-    )
-    host, port = listener.getsockname()[:2]
-    base = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    ready = {"name": name, "url": base + path, "pid": os.getpid()}
-    if path:
-        ready["console"] = base
-    server.ready = json.dumps(ready)
-    server.on_stop = on_stop
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, server.stop)
-    await server.serve(sockets=[listener])
-
-
-class _Server(uvicorn.Server):
-    """uvicorn without its signal handlers, which re-raise SIGTERM after the stop: `serve` must end with 0."""
-
-    ready = ""
-    on_stop: Callable[[], Awaitable[None]] | None = None
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Any:
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        print(self.ready, file=sys.stderr, flush=True)
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Nobody new, then the application ends its streams; uvicorn would wait for them first, to no avail."""
-        for server in self.servers:
-            server.close()
-        if self.on_stop is not None:
-            await self.on_stop()
-        # Requests that are still coming in will not come to their end: their handlers are told so, not cancelled.
-        asyncio.get_running_loop().call_later(STOP_S / 2, self._hang_up)
-        await super().shutdown(sockets)
-
-    def _hang_up(self) -> None:
-        for connection in list(self.server_state.connections):
-            if (transport := getattr(connection, "transport", None)) is not None:
-                transport.close()
-
-    def stop(self) -> None:
-        self.should_exit = True
 
 
 def _log_to_stderr() -> None:

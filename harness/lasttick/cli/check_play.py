@@ -1,0 +1,232 @@
+"""How are the laws played? By pytest in this process, on the shipped scenarios/laws, with the profile of the target.
+
+pytest's own words are kept back, and shown when it could not do its work.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lasttick.cli.errors import INCONCLUSIVE, INTERRUPTED, USAGE, UsageError
+from lasttick.evidence import RunFolder, ScenarioResult, recorded_events
+from lasttick.laws.beginning import Beginning, begin
+from lasttick.laws.outcome_files import lines_of, plain
+from lasttick.laws.plan import PlannedLaw
+from lasttick.laws.ruling import Rules, Ruling, by_law
+from lasttick.marks import MARK
+from lasttick.plugin import BEGINNING, PROPERTY, REPORTER
+from lasttick.requirements import matches, nearby, scenarios_folder
+
+if TYPE_CHECKING:
+    from lasttick.laws.loaded import Loaded
+
+REPORTS = "reports"
+FINE = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """One law, and how pytest is asked for it."""
+
+    node: str
+    planned: PlannedLaw
+
+
+@dataclass(slots=True)
+class Played:
+    """`code`: set when the run came to no verdict; `sound`: whether every law that was started has a result."""
+
+    rulings: list[Ruling] = field(default_factory=list)
+    code: int | None = None
+    sound: bool = True
+
+
+def laws_folder() -> Path:
+    """The laws that came with lasttick, wherever the command is run."""
+    return scenarios_folder(Path(__file__).parent) / "laws"
+
+
+def collect(config: Path, only: str | None) -> list[Collected]:
+    """The laws, or those that `only` names: an id, a part of ids, or a shell pattern. Raises UsageError."""
+    collector = _Collector()
+    said = io.StringIO()
+    with redirect_stdout(said):
+        status = pytest.main([*_arguments(config, [str(laws_folder())]), "--collect-only"], plugins=[collector])
+    if status != pytest.ExitCode.OK:
+        print(said.getvalue(), file=sys.stderr)
+        raise UsageError("the laws cannot be collected", "those that came with lasttick", "install it again")
+    laws = collector.laws
+    if only is None:
+        return laws
+    found = [one for one in laws if matches(only, one.planned.law)]
+    if not found:
+        ids = sorted({one.planned.law for one in laws})
+        raise UsageError(
+            f"no law matches {only!r}",
+            "the id of a law, part of one, or a shell pattern such as 'lease/*'",
+            f"try one of: {', '.join(nearby(only, ids) or ids)}",
+        )
+    return found
+
+
+def play(
+    loaded: Loaded,
+    config: Path,
+    rules: Rules,
+    *,
+    nodes: Sequence[str] | None,
+    budget_s: float | None,
+    workers: str | None,
+    verbose: bool,
+) -> Played:
+    """Play `nodes`, or all laws, and print as they end. Raises what `begin` raises."""
+    # A reports folder that cannot be is said before anything is sent.
+    Path(REPORTS, "runs").mkdir(parents=True, exist_ok=True)
+    with _ends_on_sigterm():
+        beginning = begin(loaded, config)
+        gathered = _Gathered(beginning, rules, verbose=verbose)
+        gathered.say_beginning()
+        arguments = [*_arguments(config, nodes or [str(laws_folder())]), "--lasttick-out", REPORTS]
+        if budget_s is not None:
+            arguments += ["--lasttick-budget", str(budget_s)]
+        if workers is not None:
+            arguments += ["-n", workers]
+        said = io.StringIO()
+        left: list[str] = []
+        try:
+            with redirect_stdout(said):
+                status = pytest.main(arguments, plugins=[gathered])
+        finally:
+            left = [str(one) for one in beginning.finish()]
+        for line in left:
+            print(f"left on the target: {plain(line)}", file=sys.stderr)
+    return gathered.played(int(status), said.getvalue())
+
+
+class _Collector:
+    """A pytest plugin: every law that pytest finds."""
+
+    def __init__(self) -> None:
+        self.laws: list[Collected] = []
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        for item in session.items:
+            mark = item.get_closest_marker(MARK)
+            assert mark is not None
+            assert isinstance(item, pytest.Function)
+            spec = mark.args[0]
+            law = spec.law
+            planned = PlannedLaw(spec.claims[0], item.obj.law, law.verbs, law.callers, law.seconds, law.invariant)
+            self.laws.append(Collected(f"{item.path}::{item.name}", planned))
+
+
+class _Gathered:
+    """A pytest plugin: the result of each law, from this process or from a worker, printed as it comes."""
+
+    def __init__(self, beginning: Beginning, rules: Rules, *, verbose: bool) -> None:
+        self._beginning = beginning
+        self._rules = rules
+        self._verbose = verbose
+        self._out = sys.stdout
+        self._results: list[ScenarioResult] = []
+        self._printed: list[str] = []
+        self._broken: list[str] = []
+        self._interrupted = False
+        self._config: pytest.Config | None = None
+
+    # -- hooks
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        self._config = config
+        config.stash[BEGINNING] = self._beginning
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        values = [value for name, value in report.user_properties if name == PROPERTY and report.when == "call"]
+        if not values and report.failed:
+            self._broken.append(f"{report.nodeid} ({report.when}): {report.longreprtext.strip().splitlines()[-1:]}")
+        for value in values:
+            result = ScenarioResult.from_json(json.loads(str(value)))
+            self._results.append(result)
+            for ruling in by_law([result]):
+                self._print(self._rules.of(ruling))
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self._broken.append(f"{report.nodeid}: {report.longreprtext}")
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        self._interrupted = excinfo.type is KeyboardInterrupt
+
+    # -- what is said
+
+    def say_beginning(self) -> None:
+        if self._beginning.ended:
+            print(f"ended what an earlier run had left on the target: {self._beginning.ended} sessions and leases")
+        for left in self._beginning.left:
+            print(f"an earlier run's: {plain(str(left))}", file=sys.stderr)
+
+    def played(self, status: int, said: str) -> Played:
+        """What came of it, when pytest has ended with `status` and said `said`."""
+        if self._interrupted:
+            print("lasttick: interrupted; what was held on the target was given up", file=sys.stderr)
+            return Played(code=INTERRUPTED)
+        for broken in self._broken:
+            print(f"lasttick: {plain(broken)}", file=sys.stderr)
+        if status not in FINE:
+            print(said, file=sys.stderr)
+            return Played(code=USAGE if status == pytest.ExitCode.USAGE_ERROR else INCONCLUSIVE)
+        rulings = self._rules.all(self._results)
+        for ruling in rulings:
+            if ruling.law not in self._printed:
+                self._print(ruling)
+        if self._config is not None and self._results:
+            print(f"\nrun folder: {os.path.relpath(self._folder.path)}")
+        return Played(rulings, sound=not self._broken)
+
+    def _print(self, ruling: Ruling) -> None:
+        self._printed.append(ruling.law)
+        replies = self._replies(ruling) if self._verbose and not ruling.replies else []
+        print("\n".join(lines_of(ruling, replies)), file=self._out, flush=True)
+
+    def _replies(self, ruling: Ruling) -> list[str]:
+        """What was answered in the law's own history."""
+        lines = []
+        for result in ruling.scenarios:
+            for event in recorded_events(self._folder.path, result) if result.trace else ():
+                if event.kind == "call.end":
+                    said = "{tool} -> {outcome}: {reply}".format(**event.data)
+                    lines.append(f"  {event.t_s:.3f} s  {event.actor} {said}")
+        return lines
+
+    @property
+    def _folder(self) -> RunFolder:
+        assert self._config is not None
+        return self._config.stash[REPORTER].folder
+
+
+def _arguments(config: Path, paths: Sequence[str]) -> list[Any]:
+    """Nothing of the user's own pytest settings: they are about other tests."""
+    arguments = [*paths, "-c", os.devnull, "--rootdir=.", "--import-mode=importlib", "-p", "no:cacheprovider"]
+    arguments += ["-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning"]
+    return [*arguments, "--lasttick-config", str(config)]
+
+
+@contextmanager
+def _ends_on_sigterm() -> Iterator[None]:
+    """A cancelled CI job sends SIGTERM: end as on Ctrl-C, so that what is held is given up."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
