@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+
+import httpx
 import pytest
 
+from lasttick.laws.deployment import Deployment
+from lasttick.laws.reference import DEVICES
+from lasttick.targets.host import Host
+from lasttick.targets.virtual import VirtualWorld
+
 from .tool_server import ENVIRON, PROFILE, ToolServer
-from .verdicts import End, judged
+from .verdicts import End, judged, on_reference
 
 BOUND, ENDED, REPLICA = "session/bound-to-caller", "session/ended-is-ended", "session/survives-replica"
 
@@ -77,3 +85,58 @@ def test_callers_that_only_a_session_tells_apart_are_not_enough() -> None:
     end = on(BOUND, profile=PROFILE.replace("${BOB}", "${ALICE}"), environ=ENVIRON)
     assert end.word == "not applicable"
     assert end.reason == "needs a second caller with other headers; a session is all that tells these apart"
+
+
+# -- on our host agent -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("law", "cases"),
+    [
+        (BOUND, ("a call of stranger", "an end by stranger")),
+        (ENDED, ("a call in an ended session", "what it held is free")),
+        (REPLICA, ("open, list, call", "an unknown session is refused")),
+    ],
+)
+def test_the_reference_passes(law: str, cases: tuple[str, ...]) -> None:
+    assert on_reference(law) == End("pass", "", cases)
+
+
+@pytest.mark.parametrize(
+    ("law", "mutant", "reason"),
+    [
+        (BOUND, "post-needs-no-token", "stranger acted in the session of alice"),
+        (BOUND, "delete-needs-no-token", "stranger ended the session of alice"),
+        (ENDED, "lost-session-keeps-lease", "what an ended session held is not free"),
+    ],
+)
+def test_a_mutant_is_red_with_its_reason(law: str, mutant: str, reason: str) -> None:
+    end = on_reference(law, f"hostagent/{mutant}")
+    assert end.word == "fail"
+    assert end.reason.startswith(reason)
+
+
+class RoundRobin(httpx.AsyncBaseTransport):
+    """Each request goes to the next host, whose token it gets; as a balancer does that knows nothing of sessions."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport, hosts: list[Host]) -> None:
+        self._inner = inner
+        self._hosts = itertools.cycle(hosts)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        host = next(self._hosts)
+        request.url = httpx.URL(host.url)
+        request.headers["host"] = request.url.netloc.decode()
+        request.headers["authorization"] = f"Bearer {host.token}"
+        return await self._inner.handle_async_request(request)
+
+
+@pytest.mark.parametrize(("replicas", "word"), [(1, "pass"), (2, "fail")])
+def test_two_hosts_behind_a_balancer_that_knows_no_sessions_are_red(replicas: int, word: str) -> None:
+    async def balance(world: VirtualWorld, deployment: Deployment) -> None:
+        hosts = [await world.hostagent(devices=DEVICES) for _ in range(replicas)]
+        deployment.transport = RoundRobin(world.transport(), hosts)
+
+    end = on_reference(REPLICA, change=balance)
+    assert end.word == word
+    assert end.reason.startswith("no open, list and call succeeded as a whole within 3 openings" * (replicas - 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .tool_server import ENVIRON, PROFILE, ToolServer
-from .verdicts import End, judged
+from .verdicts import End, judged, on_reference
 
 HIDDEN, UNTOUCHED, SECRET = "tools/hidden-is-refused", "tools/refused-is-untouched", "tools/no-secret-out"
 ROUTE = """
@@ -105,3 +105,32 @@ def test_without_an_answer_of_each_kind_nothing_is_shown() -> None:
     end = on(SECRET, profile=PROFILE.replace('may = ["look", "paint"]', 'may = ["look"]'))
     assert end.word == "inconclusive"
     assert end.reason == "no answer of the kind refusal was seen by this law"
+
+
+# -- on our host agent -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("law", "cases"),
+    [
+        (HIDDEN, ("swipe of stranger",)),
+        (UNTOUCHED, ("tools.call of stranger", "lease.acquire of bob", "lease.use of bob")),
+        (SECRET, ("error", "list", "ok", "refusal")),
+    ],
+)
+def test_the_reference_passes(law: str, cases: tuple[str, ...]) -> None:
+    assert on_reference(law) == End("pass", "", cases)
+
+
+@pytest.mark.parametrize(
+    ("law", "mutant", "reason"),
+    [
+        (HIDDEN, "post-needs-no-token", "swipe is not for stranger, and it happened all the same"),
+        (HIDDEN, "token-prefix-is-enough", "swipe is not for stranger, and it happened all the same"),
+        (SECRET, "owner-leaks-session-id", "id of session alice-1, plain, in the refusal of lease.acquire to bob"),
+    ],
+)
+def test_a_mutant_is_red_with_its_reason(law: str, mutant: str, reason: str) -> None:
+    end = on_reference(law, f"hostagent/{mutant}")
+    assert end.word == "fail"
+    assert reason in end.reason

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import httpx
 
 from lasttick.engine.loop import VirtualLoop, run_virtual
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.load import loads
-from lasttick.laws.reference import Law
+from lasttick.laws.reference import Law, hostagent
 from lasttick.laws.target import Target
 from lasttick.laws.verdict import LawFailed, NotApplicable, NotShown
+from lasttick.mutants import find
+from lasttick.targets.run import ScenarioRun
+from lasttick.targets.virtual import VirtualWorld
 
+Change: TypeAlias = Callable[[VirtualWorld, Deployment], Awaitable[None]]
 ROOT = Path(__file__).parents[2]
 WORDS: dict[type[Exception], str] = {LawFailed: "fail", NotShown: "inconclusive", NotApplicable: "not applicable"}
 
@@ -39,7 +43,35 @@ def law_function(law_id: str) -> Law:
         module = importlib.import_module(f"scenarios.laws.test_{group}")
     finally:
         sys.path.remove(str(ROOT))
-    return getattr(module, f"test_{name.replace('-', '_')}")  # type: ignore[no-any-return]
+    return getattr(module, f"test_{name.replace('-', '_')}")
+
+
+def on_reference(law_id: str, mutant: str | None = None, change: Change | None = None) -> End:
+    """One law on our host agent in a world, as a scenario plays it. `change` may put something between them."""
+    cases: list[str] = []
+
+    async def play(world: VirtualWorld) -> None:
+        deployment = await hostagent(world)
+        if change is not None:
+            await change(world, deployment)
+        target = Target(deployment, law_id, world.trace)
+        try:
+            await law_function(law_id)(target)
+        finally:
+            await target.close()
+            cases.extend(target.cases)
+
+    run = ScenarioRun(play, scenario_id="x/y/z", seed=1, mode="virtual", mutant=find(mutant) if mutant else None)
+    word, reason = "pass", ""
+    try:
+        run.example()
+    except tuple(WORDS) as error:
+        word, reason = WORDS[type(error)], str(error)
+    return End(word, reason, tuple(cases))
+
+
+def asgi_transport(app: Any) -> httpx.AsyncBaseTransport:
+    return httpx.ASGITransport(app)
 
 
 def judged(law_id: str, app: Any, profile: str, environ: Mapping[str, str]) -> End:
@@ -48,8 +80,7 @@ def judged(law_id: str, app: Any, profile: str, environ: Mapping[str, str]) -> E
 
     async def main(loop: VirtualLoop) -> End:
         loaded = loads(profile, "lasttick.toml", environ)
-        transport = httpx.ASGITransport(app)
-        deployment = Deployment(loaded.profile, run="t1", secrets=loaded.secrets, transport=transport)
+        deployment = Deployment(loaded.profile, run="t1", secrets=loaded.secrets, transport=asgi_transport(app))
         target = Target(deployment, law_id)
         word, reason = "pass", ""
         try:

@@ -74,7 +74,7 @@ def leaks(secrets: Sequence[Secret], history: Sequence[Said], effects: Sequence[
             # A log is read by others than the caller who asks for it.
             if kind in READINGS.values() or said.caller not in hit.secret.known_to:
                 found.append(Leak(hit.secret.name, hit.encoding, _where(kind, said, hit.pointer), hit.secret.known_to))
-    for hit in searcher.hits([dict(effect.row) for effect in effects]):
+    for hit in searcher.hits(_rows(effects)):
         found.append(Leak(hit.secret.name, hit.encoding, f"what reached the resource, {hit.pointer}"))
     return found
 
@@ -110,6 +110,10 @@ def unseen_canaries(history: Sequence[Said], effects: Sequence[Effect]) -> list[
     return unseen
 
 
+def _rows(effects: Sequence[Effect]) -> list[dict[str, Any]]:
+    return [dict(effect.row) for effect in effects]
+
+
 def _found(canary: Secret, encoding: str, found: Sequence[Leak]) -> bool:
     return any(leak.secret == canary.name and leak.encoding == encoding for leak in found)
 
@@ -131,7 +135,7 @@ def _searched(history: Sequence[Said]) -> Iterator[tuple[str, Said]]:
     last = {said.verb: said.number for said in history if kind_of(said) in READINGS.values() and said.ok}
     for said in history:
         kind = kind_of(said)
-        if kind and last.get(said.verb, said.number) == said.number:
+        if kind and (not said.ok or last.get(said.verb, said.number) == said.number):
             yield kind, said
 
 

@@ -68,7 +68,7 @@ class Searcher:
 
     def _without_secrets(self, pointer: str) -> str:
         """A pointer has names of members in it, which may be secrets themselves: it ends before the first of those."""
-        while any(True for _, needle in self._needles for _ in needle.encodings_in(_Text(pointer))):
+        while any(next(needle.encodings_in(_Text(_read(pointer))), None) for _, needle in self._needles):
             pointer = pointer.rpartition("/")[0]
         return pointer
 
@@ -171,3 +171,7 @@ def _utf16(value: str) -> list[int]:
 
 def _shown(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
+
+
+def _read(pointer: str) -> str:
+    return pointer.replace("~1", "/").replace("~0", "~")

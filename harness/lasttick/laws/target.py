@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from lasttick.engine.trace import Trace
 from lasttick.laws.caller import Caller
@@ -22,6 +22,7 @@ from lasttick.laws.wire.message import Message
 
 READ_EVERY_S = 0.05
 NOBODY = CallerSpec()
+Call: TypeAlias = Callable[[], Awaitable[Said]]
 
 
 class Target:
@@ -203,16 +204,11 @@ class Target:
                 return found[0] if found else None
             await self.sleep(READ_EVERY_S)
 
-    async def sandwich(
-        self,
-        good: Callable[[], Awaitable[Said]],
-        bad: Callable[[], Awaitable[Said]],
-        again: Callable[[], Awaitable[Said]] | None = None,
-    ) -> tuple[Said, list[Effect]]:
-        """good, bad, good (or `again`): the bad call's answer, and what it did. Both good ones must arrive at the
-        resource.
+    async def sandwich(self, good: Call, bad: Call, again: Call | None = None) -> tuple[Said, list[Effect]]:
+        """good, bad, good (or `again`): the bad call's answer, and what it did.
 
-        Raises NotShown when they do not, and the bad one did nothing: what it did is a witness that needs no control.
+        Raises NotShown when a good one does not arrive at the resource and the bad one did nothing: what it did is a
+        witness, which needs no control.
         """
         missing = await self._missing(await good(), "before")
         said = await bad()

@@ -24,7 +24,8 @@ def listed(said: Said) -> tuple[str, ...]:
         return ()
     rows: Sequence[object] = said.each
     if not rows and isinstance(said.reply.body, Mapping):  # kind `tool` has its list of itself
-        rows = said.reply.body.get("tools") or ()
+        found = said.reply.body.get("tools")
+        rows = found if isinstance(found, list) else ()
     return tuple(str(row["name"]) for row in rows if isinstance(row, Mapping) and "name" in row)
 
 
