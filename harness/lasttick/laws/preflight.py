@@ -147,6 +147,8 @@ def _place(loaded: Loaded) -> str:
 
 
 def _why(error: Exception) -> str:
+    if isinstance(error, ConnectionRefusedError):
+        return "the connection is refused"
     return "nothing within the time-out" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
 
 
