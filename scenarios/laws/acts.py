@@ -12,7 +12,7 @@ from lasttick.laws.said import Said
 from lasttick.laws.subject import Subject
 from lasttick.laws.target import Target
 from lasttick.laws.tools import callable_tools, listed, may_use
-from lasttick.laws.verdict import NotApplicable
+from lasttick.laws.verdict import NotApplicable, NotShown
 
 LEASES = ("lease.acquire", "lease.use")
 NO_ACT = (
@@ -126,7 +126,9 @@ async def foreign_tools(target: Target) -> list[Foreign]:
         if not spec.decides:
             caller = target.caller(name)
             await caller.open()  # a refusal is an answer here
-            sees[caller] = listed(await caller.list_tools())
+            # Who was given no session, where a call names one, has no call to make.
+            with contextlib.suppress(NotShown):
+                sees[caller] = listed(await caller.list_tools())
     names = list(dict.fromkeys(tool for seen in sees.values() for tool in seen))
     found = []
     for tool in callable_tools(profile, names):

@@ -31,10 +31,7 @@ async def test_hidden_is_refused(target: Target) -> None:
 
 async def _is_refused(target: Target, foreign: Foreign, route: str | None) -> None:
     tool, other = foreign.tool, foreign.other
-    async with act_of(target, tool) as act:
-        said, effects = await target.sandwich(
-            lambda: act.well_and_let_go(foreign.allowed), lambda: act.call(other, tool)
-        )
+    said, effects = await _tried(target, foreign)
     must(not effects, f"{tool} is not for {other.name}, and it happened all the same", said)
     must(not said.ok, f"{tool} is not for {other.name}, who was answered ok", said)
     control(
@@ -43,6 +40,14 @@ async def _is_refused(target: Target, foreign: Foreign, route: str | None) -> No
         said,
     )
     target.case(f"{tool} of {other.name}" + (f" by {route}" if route else ""))
+
+
+async def _tried(target: Target, foreign: Foreign) -> tuple[Said, list[Effect]]:
+    """The call of who may not, between two good ones of who may."""
+    async with act_of(target, foreign.tool) as act:
+        return await target.sandwich(
+            lambda: act.well_and_let_go(foreign.allowed), lambda: act.call(foreign.other, foreign.tool)
+        )
 
 
 # -- refused-is-untouched ----------------------------------------------------------------------------------------------
@@ -71,9 +76,7 @@ async def _some_refusals(target: Target) -> None:
         raise NotApplicable(f"needs tools.list and tools.call, or {' and '.join(LEASES)}")
     if has_tools:
         for foreign in (await foreign_tools(target))[:1]:
-            async with act_of(target, foreign.tool) as act:
-                good, bad = foreign.allowed, foreign.other
-                await target.sandwich(lambda: act.well_and_let_go(good), lambda: act.call(bad, foreign.tool))
+            await _tried(target, foreign)
     if has_leases:
         holder, other = await target.callers(2)
         async with act_of(target, None) as act:
@@ -142,11 +145,8 @@ async def _one_of_each(target: Target) -> Said | None:
         if target.sees_effects:
             effect = await target.effect_of(done)
             assert done.mark is not None
-            control(
-                effect is not None and shows(dict(effect.row), done.mark),
-                "a good call did not reach the resource",
-                done,
-            )
+            seen = effect is not None and shows(dict(effect.row), done.mark)
+            control(seen, "a good call is not seen at the resource", done)
         if target.bound("lease.holder"):
             await target.read("lease.holder")
         if act.subject is not None and has_leases and target.lease.busy == "refuses":

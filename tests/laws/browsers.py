@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "farm", "version": "1"}}
 TOOLS = ("order_browser", "ticket_status", "extend", "visit", "give_back", "floor")
 
 
@@ -83,11 +84,7 @@ def app(farm: Farm) -> Starlette:
         if "id" not in message:
             return Response(status_code=202)
         if message["method"] == "initialize":
-            result = {
-                "protocolVersion": "2025-11-25",
-                "capabilities": {},
-                "serverInfo": {"name": "farm", "version": "1"},
-            }
+            result = HELLO
         elif message["method"] == "tools/list":
             result = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in TOOLS]}
         else:
@@ -98,6 +95,5 @@ def app(farm: Farm) -> Starlette:
                 result = {"content": [{"type": "text", "text": str(error)}], "isError": True}
         return JSONResponse({"jsonrpc": "2.0", "id": message["id"], "result": result})
 
-    return Starlette(
-        routes=[Route("/mcp", mcp, methods=["POST"]), Route("/visits", lambda request: JSONResponse(farm.visits))]
-    )
+    visits = Route("/visits", lambda request: JSONResponse(farm.visits))
+    return Starlette(routes=[visits, Route("/mcp", mcp, methods=["POST"])])

@@ -159,7 +159,7 @@ def test_a_hold_lasts_and_is_answered_after_it(kind: str, way: str) -> None:
     async def body(asked: Asked) -> None:
         loop = asyncio.get_running_loop()
         both = [
-            asyncio.ensure_future(ask(asked, way)("lease.use", caller, mark=caller, resource="r1", hold_s=4))
+            asyncio.ensure_future(ask(asked, way)("lease.use", caller, mark=caller, resource="r9", hold_s=4))
             for caller in ("alice", "bob")
         ]
         await asyncio.sleep(1)
@@ -213,6 +213,15 @@ def test_the_official_client_can_talk_to_it(mode: str) -> None:
             assert [tool.name for tool in (await client.list_tools()).tools] == ["ltread", "ltwrite"]
             result = await client.call_tool("ltwrite", {"mark": "lt-4"})
             assert (result.is_error, result.structured_content) == (False, {"ok": True})
+
+    play("allow", body)
+
+
+def test_answers_of_2026_07_28_say_that_they_are_complete() -> None:
+    async def body(asked: Asked) -> None:
+        client = McpClient(f"{URL}/mcp", token=None, transport=asked.transport, era="modern")
+        for reply in (await client.open(), await client.list_tools(), await client.call("ltread", mark="a")):
+            assert (reply.ok, reply.result["resultType"]) == (True, "complete")
 
     play("allow", body)
 

@@ -51,7 +51,7 @@ def none() -> Iterator[float]:
 
 
 def test_declared_has_room_for_clocks_that_drift_for_tolerance_and_for_the_sweeper() -> None:
-    assert EXPECTED == Interval(20 * (1 - DRIFT) - 0.25, 20 * (1 + DRIFT) + 1.25)
+    assert Interval(20 * (1 - DRIFT) - 0.25, 20 * (1 + DRIFT) + 1.25) == EXPECTED
 
 
 def test_measured_runs_from_the_last_look_that_saw_it_to_the_first_that_did_not() -> None:

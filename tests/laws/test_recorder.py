@@ -272,7 +272,7 @@ def test_a_tool_and_a_path_that_are_not_there() -> None:
     play(body)
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(arguments=st.dictionaries(st.text(), JSONS))
 def test_any_arguments_can_be_read_back(arguments: dict[str, Any]) -> None:
     """The answer to GET /effects is JSON whatever was sent."""

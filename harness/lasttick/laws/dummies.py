@@ -78,7 +78,7 @@ class Dummy:
                     raise Refused(
                         404,
                         f"{method} {path[:100]} is nothing here; expected POST /VERB, as in POST /lease.use, or POST "
-                        "/mcp, or GET or DELETE /effects (dummies.py); correct the address",
+                        "/mcp, or GET or DELETE /effects (contract laws, Dummies); correct the address",
                     )
         except Refused as refused:
             await asgi.refuse(send, refused)
@@ -96,7 +96,7 @@ class Dummy:
         if name in ("ltread", "ltwrite"):
             return await self._perform("tools.call", {**args, "tool": name}, request)
         if name not in VERBS:
-            raise Refused(404, f"no tool {name[:100]!r}; expected ltread, ltwrite or a verb (dummies.py); correct it")
+            raise Refused(404, f"no tool {name[:99]!r}; expected ltread, ltwrite or a verb (contract laws); correct it")
         return await self._perform(name, args, request)
 
     async def _perform(self, verb: str, args: dict[str, Any], request: Request) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class HopOptions:
     def check(self) -> None:
         """Raises HopError."""
         if not self.to:
-            raise HopError("no replica is named; expected at least one origin (issue 4, Hop); name it with --to")
+            raise HopError("no replica is named; expected an origin (lasttick serve hop --help); name it with --to")
         for url in self.to:
             _check_origin(url)
         for name in (*self.drop_headers, *(name for name, _ in self.add_headers)):
@@ -81,6 +81,6 @@ def _check_origin(text: str) -> None:
     if not fits or not bare:
         hint = "; leave the path out, that of each request is kept" if fits else ""
         raise HopError(
-            f"--to is {text!r}; expected the origin of a replica, as in http://127.0.0.1:8765 (issue 4, Hop){hint}; "
-            "correct it"
+            f"--to is {text!r}; expected the origin of a replica, as in http://127.0.0.1:8765 "
+            f"(lasttick serve hop --help){hint}; correct it"
         )

@@ -53,10 +53,10 @@ def issued(profile: Profile, history: Sequence[Said]) -> list[Secret]:
     given: dict[str, Secret] = {}
     for said in history:
         if said.verb == "session.open" and said.ok:
-            outputs = {name: value for name, value in said.out.items() if name in in_headers}
+            outputs = {f"output {name}": value for name, value in said.out.items() if name in in_headers}
             for name, value in {"id": said.reply.headers.get(SESSION_ID), **outputs}.items():
                 if isinstance(value, str) and value:
-                    known = given.get(value, Secret(f"session {name} of {said.session}", value))
+                    known = given.get(value, Secret(f"{name} of session {said.session}", value))
                     given[value] = replace(known, known_to=(*known.known_to, said.caller))
         elif said.verb == "session.borrow":
             for value, secret in given.items():
@@ -115,12 +115,15 @@ def _found(canary: Secret, encoding: str, found: Sequence[Leak]) -> bool:
 
 
 def _planted(reply: Reply, part: str, text: str) -> Reply:
-    now = getattr(reply, part)
+    now: Any = getattr(reply, part)
+    planted: Any = [now, text]
     if isinstance(now, Mapping):
-        return replace(reply, **{part: {**now, "canary": text}})
-    if isinstance(now, tuple):
-        return replace(reply, **{part: (*now, text)})
-    return replace(reply, **{part: f"{now or ''} {text}" if part == "raw" else [now, text]})
+        planted = {**now, "canary": text}
+    elif isinstance(now, tuple):
+        planted = (*now, text)
+    elif part == "raw":
+        planted = f"{now} {text}"
+    return replace(reply, **{part: planted})
 
 
 def _searched(history: Sequence[Said]) -> Iterator[tuple[str, Said]]:

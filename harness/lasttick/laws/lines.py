@@ -120,6 +120,8 @@ class _Reader:
             self._match(_SPACE)
             if not self._text.startswith(".", self._at):
                 return names
+            if len(names) > DEPTH_MAX:
+                raise _NoToml
             self._at += 1
 
     def _value(self, path: Path, depth: int) -> None:

@@ -126,7 +126,7 @@ class Recorder:
                 raise Refused(
                     404,
                     f"{request.method} {request.path[:100]} is nothing here; expected POST /mcp, /read, /write, or "
-                    "GET or DELETE /effects (issue 4, Recorder); correct the address",
+                    "GET or DELETE /effects (lasttick serve recorder --help); correct the address",
                 )
 
     @contextlib.contextmanager
@@ -169,7 +169,7 @@ class Recorder:
         if params.name not in TOOLS:
             raise MCPError(
                 types.INVALID_PARAMS,
-                f"no tool {params.name[:100]!r}; expected {' or '.join(TOOLS)} (issue 4, Recorder); correct the name",
+                f"no tool {params.name[:100]!r}; expected {' or '.join(TOOLS)} (serve recorder --help); correct it",
             )
         try:
             assert ctx.request is not None, "there is no way in but HTTP"

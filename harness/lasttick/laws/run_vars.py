@@ -18,6 +18,8 @@ from lasttick.laws.problems import Problem, ProfileError, Source
 from lasttick.laws.profile import Profile
 
 LIMIT_S = 10.0
+DEATH_S = 1.0
+"""How long a killed program may take to be gone."""
 BYTES_MAX = 64 * 1024
 BY_HAND = "run it by hand, as it is written there"
 EXPECTED = f"a program that prints the value within {LIMIT_S:g} s and ends with exit code 0 (contract laws, Templates)"
@@ -104,10 +106,11 @@ async def _ask(argv: Sequence[str]) -> str:
 
 
 async def _kill(process: asyncio.subprocess.Process) -> None:
-    """The program and whatever it started: one of those may hold its output open."""
+    """The program and whatever it started, which may hold its output open; reading to the end closes the pipes."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(process.communicate(), DEATH_S)
 
 
 async def _read(stream: asyncio.StreamReader | None) -> bytes:

@@ -49,8 +49,8 @@ def run_hop(options: HopOptions, *, allow_hosts: Sequence[str] = (), host: str =
         name = httpx.URL(url).host
         if not is_loopback(name) and name not in allow_hosts:
             raise ServeError(
-                f"--to is {url!r}, which is not this machine; expected a loopback host, or one that was allowed (issue "
-                f"4, Hop); add --allow-host {name} if it is meant"
+                f"--to is {url!r}, which is not this machine; expected a loopback host, or one that was allowed "
+                f"(lasttick serve hop --help); add --allow-host {name} if it is meant"
             )
 
     async def serve() -> None:
@@ -90,7 +90,7 @@ class LoopbackHostOnly:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http" and not is_loopback(_name(host := asgi.headers_of(scope).get("host", ""))):
-            said = f"Host is {host[:100]!r}; expected a loopback name (serving.py); ask 127.0.0.1"
+            said = f"Host is {host[:100]!r}; expected a loopback name (DESIGN, serve); ask 127.0.0.1"
             await asgi.refuse(send, Refused(421, said))
         else:
             await self._app(scope, receive, send)

@@ -26,6 +26,7 @@ class Subject:
         self.target = target
         self.name = name
         self.holder: Caller | None = None
+        self._resource = ""
         self._leases: dict[Caller, list[dict[str, Any]]] = {}
         """What was put out about the leases of each caller that was granted one; one each, or `capacity` of them."""
         self._held_until_s: dict[Caller, float] = {}
@@ -40,9 +41,8 @@ class Subject:
 
     @property
     def resource(self) -> str | None:
-        """The resource that the holder has, as the target calls it."""
-        found = self.names.get("resource")
-        return None if found is None else str(found)
+        """The resource that was granted last, as the target calls it; before that, what will be asked for."""
+        return self._resource or self.name or None
 
     @property
     def spare(self) -> int:
@@ -97,12 +97,12 @@ class Subject:
 
     async def reported(self) -> Said:
         """`lease.holder`, read by somebody else."""
-        return await self.target.read("lease.holder", resource=self.resource or self.name)
+        return await self.target.read("lease.holder", resource=self.resource)
 
     def is_reported_held(self, said: Said) -> bool | None:
         """What a reading says about this resource; None when it is not in there."""
         for row in said.each:
-            if "resource" not in row or str(row["resource"]) == (self.resource or self.name):
+            if "resource" not in row or str(row["resource"]) == self.resource:
                 return row.get("held") in (True, "held")
         return None
 
@@ -157,6 +157,7 @@ class Subject:
     def _granted(self, caller: Caller, said: Said) -> None:
         self.holder = caller
         self._leases[caller] = []
+        self._resource = said.resource or self.name
         self._also_granted(caller, said)
 
     def _also_granted(self, caller: Caller, said: Said) -> None:

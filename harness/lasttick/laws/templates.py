@@ -54,8 +54,8 @@ def fill(value: Any, names: Mapping[str, Any]) -> Any:
 def fill_path(text: str, names: Mapping[str, Any]) -> str:
     """`METHOD url`, or only a url, with every value percent-encoded. Raises UnknownName.
 
-    A value that itself is where to go, `/path` or `http://...`, stays as it is when the url begins with its name:
-    `GET {location}?wait=2`.
+    A value that itself is where to go, `/path` or `http://...`, stays as it is when the url begins with its name, as in
+    `GET {location}?wait=2`; that goes on with `&` when the value has a query already.
     """
     method, space, url = text.rpartition(" ")
     if (start := _NAME.match(url)) is None:
@@ -63,7 +63,10 @@ def fill_path(text: str, names: Mapping[str, Any]) -> str:
     first = as_text(_look_up(start.group(1), names))
     # `//host/path` would be another host.
     is_place = first.startswith(("http://", "https://")) or (first.startswith("/") and not first.startswith("//"))
-    return method + space + (first if is_place else _encoded(first)) + _filled(url[start.end() :], names, _encoded)
+    rest = _filled(url[start.end() :], names, _encoded)
+    if not is_place:
+        return method + space + _encoded(first) + rest
+    return method + space + first + ("&" + rest[1:] if rest.startswith("?") and "?" in first else rest)
 
 
 def names_in(value: Any) -> list[str]:

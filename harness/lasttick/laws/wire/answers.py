@@ -5,6 +5,7 @@ Source: contract laws, "Binding" (Reply).
 
 from __future__ import annotations
 
+import codecs
 import json
 from typing import Any
 
@@ -26,10 +27,12 @@ class TooLarge(Exception):
 
 def text_of(data: bytes, charset: str | None = None) -> str:
     """The bytes as text; what is not in the charset (UTF-8 unless known otherwise) becomes U+FFFD."""
-    try:
-        return data.decode(charset or "utf-8-sig", "replace")
-    except (LookupError, ValueError):  # no such charset, or one that is no text encoding
-        return data.decode("utf-8-sig", "replace")
+    if charset is not None:
+        try:
+            return data.decode(charset, "replace")
+        except (LookupError, ValueError):
+            pass  # no such charset, or one that is no text encoding
+    return data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
 
 
 def value_of(text: str, *, is_json: bool = False) -> Any:

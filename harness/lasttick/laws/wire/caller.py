@@ -44,7 +44,8 @@ class CallerWire:
         self._env = dict(env or {})
         self._sockets = Sockets() if transport is None else None
         self._transport = transport or self._sockets
-        self._hooks = Hooks({"url": place.url, "headers": self._headers, "env": self._env, "name": name})
+        about = {"url": place.url, "headers": self._headers, "env": {**place.env, **self._env}, "name": name}
+        self._hooks = Hooks(about)
         self._http_wire: HttpWire | None = None
         self._mcp_wire: McpHttp | McpStdio | None = None
         self._opened = False
@@ -110,8 +111,9 @@ class CallerWire:
 
     async def _open(self) -> Reply:
         async with self._opening:
+            reply = await self._mcp().open()
             self._opened = True
-            return await self._mcp().open()
+            return reply
 
     async def _ensured(self) -> Reply | None:
         """Open the session that a call needs if nobody has; the reply of an opening that failed, else None."""

@@ -44,6 +44,11 @@ class Hooks:
             returned = await _called(getattr(self._instances[path], method_name), message.args)
         except _RAISED as error:
             return _raised(error)
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise  # it is this call that was cancelled
+            return _raised(error)
         return _returned(returned)
 
     async def vanish(self) -> None:

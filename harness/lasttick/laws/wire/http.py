@@ -19,6 +19,7 @@ from lasttick.laws.wire.message import Message, WireError
 from lasttick.laws.wire.place import Place, address, encoded
 from lasttick_fakes.client.reply import SseParser
 
+_ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 OUR_MISTAKE = (httpx.LocalProtocolError, httpx.UnsupportedProtocol)
 """Raised before anything is sent."""
 
@@ -141,7 +142,7 @@ def lower(headers: httpx.Headers) -> dict[str, str]:
 def json_bytes(value: Any) -> bytes:
     """Raises WireError for what JSON cannot say: a date of the profile, NaN."""
     try:
-        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
+        return _ENCODER.encode(value).encode("ascii")
     except (TypeError, ValueError, RecursionError) as error:
         raise WireError(
             f"the body cannot be written as JSON: {failure_of(error)}; expected text, numbers, true, false, lists and "

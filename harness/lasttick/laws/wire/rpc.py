@@ -86,9 +86,11 @@ def _tool_result(result: Any) -> tuple[Any, tuple[str, ...], Any]:
         return result, (), None
     meta = result.get("_meta")
     content = result.get("content")
-    if result.get("structuredContent") is None and not isinstance(content, list):
-        return result, (), meta
-    texts = [text for item in content or () if isinstance(text := _text(item), str)]
+    if not isinstance(content, list):
+        if result.get("structuredContent") is None:
+            return result, (), meta
+        content = []
+    texts = [text for item in content if isinstance(text := _text(item), str)]
     lines = tuple(line for text in texts for line in lines_of(text))
     if result.get("structuredContent") is not None:
         return result["structuredContent"], lines, meta

@@ -1,0 +1,285 @@
+"""Laws of leases: whoever holds a resource holds it alone, for as long as was declared and no longer."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+
+from lasttick import Target, control, law, must
+from lasttick.laws.interval import Interval
+from lasttick.laws.verdict import NotApplicable
+
+from .lease_stories import (
+    BUSY,
+    ask_during_call,
+    expires_after,
+    hand_over,
+    meddle,
+    must_not_tell,
+    reported_in_long_call,
+    reported_in_time,
+    secrets_of,
+    session_ends,
+    session_ends_under_call,
+    stale_in_long_call,
+    taken_over,
+)
+from .leases import (
+    VERBS,
+    Look,
+    Watch,
+    acted,
+    arrange,
+    at_once,
+    begin,
+    conclude,
+    contended,
+    let_go,
+    long_call_of,
+    long_call_s,
+    now,
+    past_the_term,
+    renews,
+    running,
+    span,
+    surely_until_s,
+    takes,
+    term_of,
+    until_free,
+)
+
+
+@law("lease/exclusive", verbs=VERBS, callers=2, seconds=takes(1, 4), invariant=True)
+async def test_exclusive(target: Target) -> None:
+    """Two callers race for a resource, one is kept off during a call of the other, and it changes hands.
+
+    Nowhere in the run does a caller act on a resource, or is granted one, while another surely holds it.
+    """
+    alice, bob = await arrange(target)
+    watch = Watch(target, whole_run=True)
+    async with target.subject() as lease:
+        if target.lease.busy == "refuses" and lease.spare == 0:
+            said, his = await asyncio.gather(lease.acquire(alice), lease.acquire(bob))
+            control(said.ok or his.ok, "neither of two callers is granted a free resource", said, his)
+            alice, bob = (alice, bob) if said.ok else (bob, alice)
+            await acted(target, lease, alice, said if said.ok else his)
+            await watch.judged()
+        else:
+            await begin(target, lease, alice)
+        await hand_over(target, lease, alice, bob)
+    judged = await watch.judged()
+    control(bool(judged.withheld), "nobody was seen to be kept off during a call of another", timing=True)
+    target.case("kept off during a call")
+    if target.lease.busy != "provisions":
+        control(bool(judged.handovers), "the resource was never seen to change hands", timing=True)
+        target.case("changed hands")
+
+
+@law("lease/outlives-long-call", verbs=VERBS, callers=2, seconds=takes(1.5, 3))
+async def test_outlives_long_call(target: Target) -> None:
+    """Alice makes a call that is longer than a whole term of her lease, and Bob asks for the resource meanwhile.
+
+    `pins`: he does not get it while the call runs. `ends`: he does, and her call has stopped at the resource first.
+    """
+    alice, bob = await arrange(target)
+    watch = Watch(target)
+    async with target.subject() as lease:
+        await begin(target, lease, alice)
+        async with running(lease.use(alice, hold_s=long_call_of(target))) as call:
+            asking = asyncio.create_task(ask_during_call(target, lease, bob))
+            try:
+                said = await call
+                if target.lease.busy == "queues" and lease.holder is alice:
+                    await let_go(target, lease, alice)
+                answers = await asking
+            finally:
+                asking.cancel()
+        mine = await target.effect_of(said, ended=target.lease.in_flight == "ends")
+        judged = await watch.judged()
+        control(mine is not None, "the long call did not reach the resource", said)
+        if target.lease.in_flight == "ends":
+            taken = next((answer for answer in answers if answer.ok), None)
+            shown = f"nobody got the resource during a call of {long_call_of(target):g} s"
+            control(taken is not None, f"{shown}: in_flight = ends was not seen", said, *answers)
+            assert taken is not None
+            await acted(target, lease, bob, taken)
+            await watch.judged()
+            control(mine is not None and mine.end is not None, "the effects do not say when the call stopped", said)
+        else:
+            control(said.ok, f"a call of {alice.name}, who holds the resource, was not answered ok", said)
+            late = [answer for answer in judged.withheld if past_the_term(target, said, answer)]
+            control(bool(late), "nobody asked when the term was surely over and the call not", said, timing=True)
+    target.case("long call")
+
+
+@law("lease/expires-exactly", verbs=VERBS, callers=2, seconds=takes(2.5))
+async def test_expires_exactly(target: Target) -> None:
+    """Alice takes a lease, renews it in each declared way or says what renews nothing, and falls silent.
+
+    Bob does not get the resource before the last renewing event + TTL, and gets it within the lag after it.
+    """
+    alice, bob = await arrange(target)
+    await expires_after(target, alice, bob, "acquire")
+    for event in ("use", "renew", "acquire"):
+        if renews(target, event) and alice.can(f"lease.{event}"):
+            await expires_after(target, alice, bob, f"{event} again")
+
+
+@law("lease/dies-with-holder", verbs=VERBS, callers=2, seconds=takes(1, 8))
+async def test_dies_with_holder(target: Target) -> None:
+    """Alice vanishes without a word; then she ends her session; then she ends it while a call of hers runs.
+
+    The resource is free by her TTL; at once, or then, as `session_end` says; and not before the call has ended there.
+    """
+    alice, bob = await arrange(target)
+    expected = term_of(target)
+    async with target.subject() as lease:
+        began = await begin(target, lease, alice)
+        await contended(target, lease, bob)
+        await alice.vanish()
+        look = await until_free(target, lease, bob, began, expected)
+        by_then = Interval(-math.inf, expected.high_s)
+        await conclude(target, lease, bob, look, f"the lease of {alice.name}, who vanished,", by_then)
+    target.case("vanished")
+    if alice.can("session.end"):
+        await session_ends(target, alice, bob)
+        if target.lease.in_flight == "pins" and target.lease.busy != "provisions":
+            await session_ends_under_call(target, alice, bob)
+
+
+@law("lease/only-own-release", verbs=VERBS, callers=2, seconds=takes(1.1))
+async def test_only_own_release(target: Target) -> None:
+    """While Alice holds the resource, another renews and releases it, and ends a session of his own.
+
+    She can still use it and Bob is still kept off; and when she falls silent it is free when her own TTL is over.
+    """
+    alice, bob = await arrange(target)
+    other = bob.twin()
+    opened = await other.open()
+    control(opened.ok, f"{bob.name} cannot open a second session", opened)
+    if not any(other.can(verb) for verb in ("lease.renew", "lease.release", "session.end")):
+        raise NotApplicable("needs one of lease.renew, lease.release, session.end; the profile binds none of them")
+    expected = term_of(target)
+    what = f"the lease of {alice.name}, with which another meddled,"
+    async with target.subject() as lease:
+        began = await begin(target, lease, alice)
+        await contended(target, lease, bob)
+        await meddle(lease, other)
+        if target.lease.busy == "refuses":
+            said = await lease.acquire(bob)
+            if said.ok:
+                look = Look(Interval(-math.inf, said.answered_s - began.sent_s), (said,), said)
+                await conclude(target, lease, bob, look, what, expected)
+            control(said.refused, f"{bob.name} is neither granted nor refused the resource", said)
+        used = await lease.use(alice)
+        hers = used.answered_s < surely_until_s(began, target)
+        must(not (used.refused and hers), f"{alice.name} was refused what she holds after another meddled", used)
+        control(used.ok, f"{alice.name} cannot use what she holds", used, timing=True)
+        control(await target.effect_of(used) is not None, "the holder's call did not reach the resource", used)
+        target.case("the holder can still act")
+        if renews(target, "use"):
+            began = span(used)
+        await target.until(began.sent_s + 0.4 * expected.low_s)
+        await meddle(lease, other)
+        look = await until_free(target, lease, bob, began, expected)
+        await conclude(target, lease, bob, look, what, expected)
+    target.case("neither freed nor lengthened")
+
+
+@law(
+    "lease/stale-holder-refused",
+    verbs=VERBS,
+    callers=2,
+    seconds=lambda profile: takes(1)(profile) + long_call_s(profile),
+)
+async def test_stale_holder_refused(target: Target) -> None:
+    """Alice's lease runs out, or she gives it back, and Bob takes the resource; then she acts on what she knew.
+
+    She is refused and nothing arrives, between two good calls of his and during a call that outlasts his own TTL.
+    """
+    target.needs_policy("busy", "refuses", "queues")
+    alice, bob = await arrange(target)
+    async with target.subject() as lease:
+        began = await begin(target, lease, alice)
+        look = await until_free(target, lease, bob, began, term_of(target))
+        await taken_over(target, lease, alice, bob, look)
+        target.case("run out")
+        if target.lease.in_flight == "pins":
+            await stale_in_long_call(target, lease, alice, bob)
+            target.case("run out, during a long call of the next holder")
+    if alice.can("lease.release") and target.deployment.profile.stands_for("lease.release") == "lease.release":
+        async with target.subject() as lease:
+            await begin(target, lease, alice)
+            await let_go(target, lease, alice)
+            look = await until_free(target, lease, bob, now(target), at_once(term_of(target)))
+            await taken_over(target, lease, alice, bob, look)
+        target.case("given back")
+
+
+@law("lease/reported-is-held", verbs=(*VERBS, "lease.holder"), callers=2, seconds=takes(1.5, 4))
+async def test_reported_is_held(target: Target) -> None:
+    """A resource is reported free, Alice takes it, uses it for longer than its TTL, and lets it go.
+
+    Each time the report is right within its lag, and it names her where the profile says how.
+    """
+    alice, bob = await arrange(target, "lease.holder")
+    async with target.subject() as lease:
+        before = await lease.reported()
+        control(before.ok, "nobody can say who holds what", before)
+        control(lease.is_reported_held(before) is not True, "it is reported held before anybody asked for it", before)
+        began = await begin(target, lease, alice)
+        await contended(target, lease, bob)
+        said = await reported_in_time(target, lease, True, began, surely_until_s(began, target))
+        names = [row["by"] for row in said.each if str(row.get("resource")) == lease.resource and "by" in row]
+        if alice.spec.id is not None and names:
+            must(names == [alice.spec.id], f"it is reported as held by {names}, not by {alice.spec.id}", said)
+        target.case("held")
+        if target.lease.in_flight == "pins":
+            await reported_in_long_call(target, lease, alice)
+            target.case("held during a long call")
+        freed = await let_go(target, lease, alice)
+        if freed is None:
+            await target.sleep(term_of(target).high_s)
+        await reported_in_time(target, lease, False, now(target) if freed is None else span(freed), math.inf)
+        target.case("free")
+
+
+@law("lease/clock-proof", verbs=(*VERBS, "clock.step"), callers=2, seconds=takes(2))
+async def test_clock_proof(target: Target) -> None:
+    """The target's wall clock jumps, first ahead, then back, by three terms of a lease that Alice holds.
+
+    The lease ends when it would have ended anyway.
+    """
+    alice, bob = await arrange(target, "clock.step")
+    expected = term_of(target)
+    for name, seconds in (("ahead", 3 * expected.high_s), ("back", -3 * expected.high_s)):
+        async with target.subject() as lease:
+            began = await begin(target, lease, alice)
+            await contended(target, lease, bob)
+            await target.step_clock(seconds)
+            try:
+                look = await until_free(target, lease, bob, began, expected)
+                what = f"the lease of {alice.name}, while the wall clock jumped {name} by {abs(seconds):g} s,"
+                await conclude(target, lease, bob, look, what, expected)
+            finally:
+                await target.step_clock(-seconds)
+        target.case(name)
+
+
+@law("lease/busy-says-so", verbs=VERBS, callers=2, seconds=lambda profile: 4.0)
+async def test_busy_says_so(target: Target) -> None:
+    """Alice holds the resource and Bob asks for it.
+
+    He is told what `busy` declares, without delay, and nothing in the answer opens for him what is hers.
+    """
+    alice, bob = await arrange(target)
+    secrets = secrets_of(target, alice, bob)
+    for name, value in secrets.items():
+        target.deployment.redact.learn(value, f"[{name} of {alice.name}]")
+    async with target.subject() as lease:
+        await begin(target, lease, alice)
+        answers = await BUSY[target.lease.busy](target, lease, alice, bob)
+    target.case(target.lease.busy)
+    for said in answers:
+        must_not_tell(said, secrets)
+    target.case("gives nothing away")

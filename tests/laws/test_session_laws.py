@@ -1,0 +1,79 @@
+"""The laws on sessions: green on a clean server, red on the fault that each is about, nothing when nothing is shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from .tool_server import ENVIRON, PROFILE, ToolServer
+from .verdicts import End, judged
+
+BOUND, ENDED, REPLICA = "session/bound-to-caller", "session/ended-is-ended", "session/survives-replica"
+
+
+def on(law: str, *faults: str, profile: str = PROFILE, environ: dict[str, str] = ENVIRON) -> End:
+    return judged(law, ToolServer(*faults).app, profile, environ)
+
+
+@pytest.mark.parametrize(
+    ("law", "cases"),
+    [
+        (BOUND, ("a call of bob", "an end by bob")),
+        (ENDED, ("a call in an ended session",)),
+        (REPLICA, ("open, list, call", "an unknown session is refused")),
+    ],
+)
+def test_a_clean_server_passes(law: str, cases: tuple[str, ...]) -> None:
+    assert on(law) == End("pass", "", cases)
+
+
+@pytest.mark.parametrize(
+    ("law", "fault", "reason"),
+    [
+        (BOUND, "any-session", "bob acted in the session of alice"),
+        (BOUND, "refuses-and-does-it", "bob acted in the session of alice"),
+        (BOUND, "anyone-ends", "bob ended the session of alice"),
+        (ENDED, "ended-acts", "a call in an ended session happened"),
+        (ENDED, "ended-answers-ok", "a call in an ended session was answered ok"),
+        (REPLICA, "replicas", "no open, list and call succeeded as a whole within 3 openings"),
+        (REPLICA, "fails-in-the-first-session", "a call neither worked nor said that its session is unknown"),
+    ],
+)
+def test_a_fault_is_red_with_its_reason(law: str, fault: str, reason: str) -> None:
+    end = on(law, fault)
+    assert end.word == "fail"
+    assert end.reason.startswith(reason)
+
+
+@pytest.mark.parametrize("law", [BOUND, ENDED, REPLICA])
+@pytest.mark.parametrize("fault", ["refuses-all", "does-nothing"])
+def test_where_nothing_works_nothing_is_shown(law: str, fault: str) -> None:
+    assert on(law, fault).word == "inconclusive"
+
+
+@pytest.mark.parametrize("law", [BOUND, ENDED])
+def test_a_witness_needs_no_control(law: str) -> None:
+    assert on(law, "refuses-all", "refuses-and-does-it", "ended-acts").word == "fail"
+
+
+def test_a_session_that_is_said_to_be_unknown_may_be_opened_again() -> None:
+    assert on(REPLICA, "forgets-the-first-session").word == "pass"
+
+
+def test_who_takes_every_session_for_known_shows_nothing_about_replicas() -> None:
+    end = on(REPLICA, "ended-acts")
+    assert end.word == "inconclusive"
+    assert end.reason.startswith("a call in an ended session is not refused: nothing here knows of sessions")
+
+
+@pytest.mark.parametrize("law", [BOUND, ENDED, REPLICA])
+def test_without_sessions_it_is_not_applicable(law: str) -> None:
+    start, end_ = PROFILE.index("[session.open]"), PROFILE.index("[tools.list]")
+    profile = PROFILE[:start] + PROFILE[end_:].replace('headers = { X-Session = "{session}" }\n', "")
+    end = on(law, profile=profile)
+    assert end.word == "not applicable"
+
+
+def test_callers_that_only_a_session_tells_apart_are_not_enough() -> None:
+    end = on(BOUND, profile=PROFILE.replace("${BOB}", "${ALICE}"), environ=ENVIRON)
+    assert end.word == "not applicable"
+    assert end.reason == "needs a second caller with other headers; a session is all that tells these apart"

@@ -1,0 +1,107 @@
+"""The laws on tools: green on a clean server, red on the fault that each is about, nothing when nothing is shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from .tool_server import ENVIRON, PROFILE, ToolServer
+from .verdicts import End, judged
+
+HIDDEN, UNTOUCHED, SECRET = "tools/hidden-is-refused", "tools/refused-is-untouched", "tools/no-secret-out"
+ROUTE = """
+[routes.rest.tools.call]
+http = "POST /also/{tool}"
+headers = { X-Session = "{session}" }
+json = { mark = "{mark}" }
+"""
+
+
+def on(law: str, *faults: str, profile: str = PROFILE, environ: dict[str, str] = ENVIRON) -> End:
+    return judged(law, ToolServer(*faults).app, profile, environ)
+
+
+@pytest.mark.parametrize(
+    ("law", "cases"),
+    [
+        (HIDDEN, ("paint of bob",)),
+        (UNTOUCHED, ("tools.call of bob",)),
+        (SECRET, ("effects", "error", "list", "log", "ok", "refusal")),
+    ],
+)
+def test_a_clean_server_passes(law: str, cases: tuple[str, ...]) -> None:
+    assert on(law) == End("pass", "", cases)
+
+
+@pytest.mark.parametrize(
+    ("law", "fault", "reason"),
+    [
+        (HIDDEN, "any-tool-for-all", "paint is not for bob, and it happened all the same"),
+        (HIDDEN, "refuses-and-does-it", "paint is not for bob, and it happened all the same"),
+        (UNTOUCHED, "refuses-and-does-it", "a call was answered as refused, and it happened all the same"),
+        (SECRET, "own-token-in-error", "a secret came out: ALICE, base64, in the error of tools.call to alice, /body"),
+        (SECRET, "session-of-another-in-refusal", "output session of session alice-1, plain, in the refusal of tools"),
+        (SECRET, "upstream-key-in-effects", "a secret came out: KEY, hex, in what effects shows, /body/effects/0/key"),
+        (SECRET, "token-in-log", "a secret came out: BOB, plain, in what log shows, /body/lines/1"),
+    ],
+)
+def test_a_fault_is_red_with_its_reason(law: str, fault: str, reason: str) -> None:
+    end = on(law, fault)
+    assert end.word == "fail"
+    assert reason in end.reason
+    assert not any(value in end.reason for value in ENVIRON.values())
+
+
+@pytest.mark.parametrize("law", [HIDDEN, UNTOUCHED, SECRET])
+@pytest.mark.parametrize("fault", ["refuses-all", "does-nothing"])
+def test_where_nothing_works_nothing_is_shown(law: str, fault: str) -> None:
+    assert on(law, fault).word == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("law", "fault"), [(HIDDEN, "refuses-and-does-it"), (UNTOUCHED, "refuses-and-does-it"), (SECRET, "token-in-log")]
+)
+def test_a_witness_needs_no_control(law: str, fault: str) -> None:
+    assert on(law, "refuses-all", fault).word == "fail"
+
+
+def test_an_error_is_no_refusal() -> None:
+    end = on(HIDDEN, "errors-for-refusals")
+    assert end.word == "inconclusive"
+    assert "was answered error: that does not say that it may not" in end.reason
+
+
+def test_a_tool_is_tried_on_every_way_to_it() -> None:
+    assert on(HIDDEN, profile=PROFILE + ROUTE).cases == ("paint of bob", "paint of bob by rest")
+    end = on(HIDDEN, "any-tool-on-the-other-way", profile=PROFILE + ROUTE)
+    assert (end.word, end.cases) == ("fail", ("paint of bob",))
+
+
+def test_a_caller_with_a_route_goes_only_that_way() -> None:
+    profile = (PROFILE + ROUTE).replace('may = ["look"]', 'may = ["look"]\nroute = "rest"')
+    assert on(HIDDEN, profile=profile).cases == ("paint of bob by rest",)
+
+
+def test_without_somebody_who_may_not_it_is_not_applicable() -> None:
+    end = on(HIDDEN, profile=PROFILE.replace('may = ["look", "paint"]', 'may = ["look"]'))
+    assert end.word == "not applicable"
+    assert "which one caller sees and may use and another does not" in end.reason
+
+
+@pytest.mark.parametrize("law", [HIDDEN, UNTOUCHED])
+def test_without_effects_it_is_not_applicable(law: str) -> None:
+    start = PROFILE.index("effects =")
+    profile = PROFILE[:start] + PROFILE[PROFILE.index("\n", start) + 1 :]
+    end = on(law, profile=profile)
+    assert (end.word, end.reason) == ("not applicable", "needs the verb effects, which the profile does not bind")
+
+
+def test_a_secret_that_may_occur_by_chance_shows_nothing() -> None:
+    end = on(SECRET, environ={**ENVIRON, "KEY": "letmein"})
+    assert end.word == "inconclusive"
+    assert end.reason == "shorter than 8 characters, so it may occur by chance: KEY"
+
+
+def test_without_an_answer_of_each_kind_nothing_is_shown() -> None:
+    end = on(SECRET, profile=PROFILE.replace('may = ["look", "paint"]', 'may = ["look"]'))
+    assert end.word == "inconclusive"
+    assert end.reason == "no answer of the kind refusal was seen by this law"
