@@ -68,7 +68,7 @@ def refuse_tolerance(loaded: Loaded, seen: Seen) -> None:
             raise GateError(
                 f"{loaded.where([section, 'tolerance_s'])}: tolerance_s is {tolerance_s:g} and the median round trip "
                 f"to the target is {seen.round_trip_s:.3f} s",
-                "at least three round trips (contract laws, Real time)",
+                "at least three round trips (docs/check.md, Time)",
                 f"set tolerance_s = {_rounded_up(least_s):g} or more, or run the check nearer to the target",
             )
 

@@ -79,7 +79,7 @@ class Subject:
         return await self._about("lease.use", caller, hold=hold_s)
 
     async def renew(self, caller: Caller) -> Said:
-        return await self._about("lease.renew", caller, ttl=self.target.lease.ttl_s)
+        return await self._about("lease.renew", caller, ttl=self.target.lease.ttl_s, hold=0.0)
 
     async def release(self, caller: Caller) -> Said:
         """A release; by the holder it ends the lease when the target says ok."""
