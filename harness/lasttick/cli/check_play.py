@@ -101,7 +101,7 @@ def play(
         if budget_s is not None:
             arguments += ["--lasttick-budget", str(budget_s)]
         if workers is not None:
-            arguments += ["-n", workers]
+            arguments += ["-p", "xdist.plugin", "-n", workers]
         said = io.StringIO()
         left: list[str] = []
         try:
@@ -216,8 +216,9 @@ class _Gathered:
 
 
 def _arguments(config: Path, paths: Sequence[str]) -> list[Any]:
-    """Nothing of the user's own pytest settings: they are about other tests."""
+    """Nothing of the user's own pytest settings and plugins: they are about other tests."""
     arguments = [*paths, "-c", os.devnull, "--rootdir=.", "--import-mode=importlib", "-p", "no:cacheprovider"]
+    arguments += ["--disable-plugin-autoload", "-p", "lasttick.plugin"]
     arguments += ["-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning"]
     return [*arguments, "--lasttick-config", str(config)]
 
