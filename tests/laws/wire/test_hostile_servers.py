@@ -325,6 +325,8 @@ def test_vanishing_cuts_every_connection(kind: str) -> None:
 HEADS = st.sampled_from(
     [
         b"",
+        b"HTTP/1.1 200 OK\r\nMcp-Session-Id: \xff\xe9 \r\n\r\n"
+        b'{"jsonrpc": "2.0", "id": 1, "result": {"protocolVersion": "\\ud800"}}',
         b"HTTP/1.1 200 OK\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n",
@@ -356,6 +358,11 @@ def test_no_bytes_make_a_wire_raise(head: bytes, pieces: list[bytes]) -> None:
             assert (reply.lost is None) or not reply.ok
             assert len(server.requests) == 1
             reply.document()
+        async with hostile(says(head + b"".join(pieces))) as server:
+            wire = CallerWire(Place(server.url))
+            for reply in (await wire.open(), await wire.list_tools(5.0), await wire.end()):
+                assert (reply.lost is None) or not reply.ok
+            await wire.close()
 
     asyncio.run(body())
 

@@ -36,7 +36,9 @@ def rpc_reply(
         return failed(message.get("error"))
     given = message.get("id")
     if request_id is not None and (type(given) is not int or given != request_id):
-        return failed({"message": f"the answer is for the id {given!r}, not for {request_id}", "body": text[:200]})
+        return failed(
+            {"message": f"the answer is for the id {given!r}, not for {request_id}", "body": shortened(text, 200)}
+        )
     body, lines, meta = _tool_result(message["result"])
     if isinstance(message["result"], dict) and message["result"].get("isError") is True:
         return failed({"message": "\n".join(lines) or "isError", "body": body}, body, meta, lines)
