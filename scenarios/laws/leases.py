@@ -110,6 +110,19 @@ async def running(work: Coroutine[Any, Any, Said]) -> AsyncIterator[asyncio.Task
             await asyncio.gather(task, return_exceptions=True)
 
 
+@contextlib.asynccontextmanager
+async def another(target: Target) -> AsyncIterator[Subject | None]:
+    """A second resource beside the one that a law has; None where there is only one.
+
+    Only one law may hold two: each of two such laws could wait for what the other has.
+    """
+    if target.deployment.subjects_max < 2:
+        yield None
+        return
+    async with target.subject() as second:
+        yield second
+
+
 # -- to be kept off
 
 

@@ -9,18 +9,18 @@ from lasttick import Target, control, law, must
 from lasttick.laws.interval import Interval
 from lasttick.laws.verdict import NotApplicable
 
+from .lease_answers import BUSY, must_not_tell, secrets_of
 from .lease_stories import (
-    BUSY,
     ask_during_call,
     expires_after,
+    expires_beside_another,
     hand_over,
+    leaves_under_call,
     meddle,
-    must_not_tell,
+    race,
     reported_in_long_call,
     reported_in_time,
-    secrets_of,
     session_ends,
-    session_ends_under_call,
     stale_in_long_call,
     taken_over,
 )
@@ -59,11 +59,8 @@ async def test_exclusive(target: Target) -> None:
     watch = Watch(target, whole_run=True)
     async with target.subject() as lease:
         if target.lease.busy == "refuses" and lease.spare == 0:
-            said, his = await asyncio.gather(lease.acquire(alice), lease.acquire(bob))
-            control(said.ok or his.ok, "neither of two callers is granted a free resource", said, his)
-            alice, bob = (alice, bob) if said.ok else (bob, alice)
-            await acted(target, lease, alice, said if said.ok else his)
-            await watch.judged()
+            alice, bob = await race(watch, lease, alice, bob)
+            target.case("asked for at once")
         else:
             await begin(target, lease, alice)
         await hand_over(target, lease, alice, bob)
@@ -112,7 +109,7 @@ async def test_outlives_long_call(target: Target) -> None:
     target.case("long call")
 
 
-@law("lease/expires-exactly", verbs=VERBS, callers=2, seconds=takes(2.5))
+@law("lease/expires-exactly", verbs=VERBS, callers=2, seconds=takes(3.7))
 async def test_expires_exactly(target: Target) -> None:
     """Alice takes a lease, renews it in each declared way or says what renews nothing, and falls silent.
 
@@ -123,13 +120,14 @@ async def test_expires_exactly(target: Target) -> None:
     for event in ("use", "renew", "acquire"):
         if renews(target, event) and alice.can(f"lease.{event}"):
             await expires_after(target, alice, bob, f"{event} again")
+    await expires_beside_another(target, alice, bob)
 
 
 @law("lease/dies-with-holder", verbs=VERBS, callers=2, seconds=takes(1, 8))
 async def test_dies_with_holder(target: Target) -> None:
-    """Alice vanishes without a word; then she ends her session; then she ends it while a call of hers runs.
+    """Alice vanishes without a word, or ends her session; and each of these again while a call of hers runs.
 
-    The resource is free by her TTL; at once, or then, as `session_end` says; and not before the call has ended there.
+    The resource is free by her TTL, or as `session_end` says; and nobody acts on it before her call has ended there.
     """
     alice, bob = await arrange(target)
     expected = term_of(target)
@@ -143,8 +141,10 @@ async def test_dies_with_holder(target: Target) -> None:
     target.case("vanished")
     if alice.can("session.end"):
         await session_ends(target, alice, bob)
-        if target.lease.in_flight == "pins" and target.lease.busy != "provisions":
-            await session_ends_under_call(target, alice, bob)
+    if target.lease.in_flight == "pins" and target.lease.busy == "refuses":
+        if alice.can("session.end"):
+            await leaves_under_call(target, alice, bob, "ended")
+        await leaves_under_call(target, alice, bob, "vanished")
 
 
 @law("lease/only-own-release", verbs=VERBS, callers=2, seconds=takes(1.1))
