@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lasttick import World, scenario
 from lasttick.model import status
 from lasttick.model.lease import Holder
-from scenarios.hostagent.steps import heard, workflow
+from scenarios.hostagent.steps import heard, moving, workflow
 
 HOLDERS = {None: None, "mcp": Holder("mcp", "a" * 32), "cloud": Holder("cloud", "assignment-1")}
 TABLE = {
@@ -97,8 +97,7 @@ class Stage:
 
     async def _assign(self) -> str:
         task_id: str = await self.cloud.submit(workflow=workflow(90, 300), device_id="phone-1")
-        while not self.phone.running:
-            await self.world.advance(self.world.tick_s)
+        await moving(self.world, self.phone)
         return task_id
 
 
