@@ -52,7 +52,7 @@ Patch = Callable[[Seam], AbstractContextManager[None]]
 _routes, _security = mcp_server.routes, mcp_server.security
 
 
-def _mounted(app: Any) -> list[BaseRoute]:
+def _one_spelling(app: Any) -> list[BaseRoute]:
     """As a framework does that knows an address by one spelling and sends the other one there."""
     return [Route("/mcp", endpoint=app), Route("/mcp/", _moved, methods=["GET", "POST", "DELETE", "OPTIONS", "PUT"])]
 
@@ -492,7 +492,7 @@ MUTANTS: list[Mutant] = [
         ruling=11,
         text="MCP has one spelling of its path, and the other one answers with a redirect.",
         killed_by="hostagent/mount/both-spellings-are-the-endpoint",
-        patch=_replace(mcp_server, "routes", _mounted),
+        patch=_replace(mcp_server, "routes", _one_spelling),
     ),
     Mutant(
         "hostagent/token-last-writer-wins",

@@ -40,6 +40,7 @@ class Console:
         self._sessions: dict[str, int] = {}
 
     def add_routes(self, app: FastAPI) -> None:
+        """As plain routes: FastAPI's own keep what they call in caches of the process, and with it the host agent."""
         app.add_route("/login", self.login, methods=["POST"])
         app.add_route("/api/status", self.status, methods=["GET"])
 
