@@ -145,6 +145,7 @@ def test_a_redirect_to_nowhere_is_an_answer_too(where: str) -> None:
     for kind in KINDS:
         reply, _ = ask(kind, says(answer))
         assert (reply.ok, reply.status, reply.lost) == (False, 302, None)
+        assert len(reply.raw) < 300
 
 
 def test_a_web_page_is_an_answer_for_http() -> None:
