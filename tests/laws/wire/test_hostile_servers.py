@@ -137,6 +137,17 @@ def test_a_redirect_is_an_answer_and_nothing_goes_where_it_points(kind: str, sta
     assert (reply.ok, reply.status, reply.body, reply.lost) == (False, int(status[:3]), "moved", None)
 
 
+@pytest.mark.parametrize(
+    "where", ["http://[", "//", "http://a:b:c/", "\xff", "http://x/" + "a" * 70_000, "javascript:1", ""]
+)
+def test_a_redirect_to_nowhere_is_an_answer_too(where: str) -> None:
+    answer = http(b"", status="302 Found", extra=f"Location: {where}\r\n".encode().decode("latin-1"))
+    for kind in KINDS:
+        reply, _ = ask(kind, says(answer))
+        assert (reply.ok, reply.status, reply.lost) == (False, 302, None)
+        assert len(reply.raw) < 300
+
+
 def test_a_web_page_is_an_answer_for_http() -> None:
     reply, _ = ask("http", says(http(HTML, kind="text/html")))
     assert (reply.ok, reply.status, reply.body, reply.error) == (True, 200, HTML.decode(), None)
