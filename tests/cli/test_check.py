@@ -170,6 +170,13 @@ def test_inconclusive_is_no_pass_and_a_mistake_of_ours_no_verdict(project: Proje
     assert "    the law could not be played: KeyError: 'device'" in project.out
 
 
+def test_a_law_that_could_not_even_be_started_is_no_pass(project: Project) -> None:
+    project.laws(HOLDS, MUTE.replace("(target: Target)", "(target: Target, something_else)"))
+    assert project.check() == 4
+    assert project.words == {"session/ended-is-ended": "PASS"}
+    assert "test_bound_to_caller" in project.err
+
+
 def test_nothing_that_applies_is_no_pass(project: Project) -> None:
     project.laws(NOT_HERE)
     assert project.check() == 4
