@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from typing import TypeGuard
 
 from lasttick.model.errors import shown
 
@@ -37,7 +38,7 @@ def joined(slug: str, action: str) -> str:
     return f"{slug}{SEPARATOR}{action}"
 
 
-def well_formed(part: object) -> bool:
+def well_formed(part: object) -> TypeGuard[str]:
     """May this be a slug or an action? Then no separator, blank, control character or lone surrogate is in it."""
     if not isinstance(part, str) or not part:
         return False

@@ -109,14 +109,14 @@ def intersect_read_tools(
     matched skill asks for (GW-20)."""
     if skill is None:
         return []
-    wanted = {binding.slug for binding in bindings if counts(binding, org_id) and _reads(binding, registry)}
-    return sorted(wanted.intersection(skill.tools))
+    own = [binding for binding in bindings if counts(binding, org_id) and _reads(binding, registry)]
+    return sorted({binding.slug for binding in own if binding.slug in skill.tools})
 
 
 def expand_to_name_action(slugs: Iterable[str], registry: Registry) -> list[str]:
     """`slug:action` of every read action, sorted by the joined text, each once. Unknown slugs are skipped; whatever
     the slugs are, nothing is raised (GW-10, ruling 3)."""
-    known = {slug for slug in slugs if isinstance(slug, str) and slug in registry.kinds}
+    known = dict.fromkeys(slug for slug in slugs if isinstance(slug, str) and slug in registry.kinds)
     return sorted(
         joined(slug, action.name) for slug in known for action in registry.kinds[slug].actions if expands(action)
     )
@@ -158,10 +158,10 @@ def _kind(slug: Any, entry: Any) -> ToolKind:
     if not isinstance(raw_actions, list | tuple):
         raise _refused(f"`actions` of {tool}", raw_actions, "a list of objects with `name` and `accessClass`")
     actions = tuple(_action(tool, raw) for raw in raw_actions)
-    names = [action.name for action in actions]
-    for name in names:
-        if names.count(name) > 1:
-            raise _refused(f"an action of {tool}", name, "each action once, since it has one class")
+    seen: dict[str, Action] = {}
+    for action in actions:
+        if seen.setdefault(action.name, action) is not action:
+            raise _refused(f"a second action of {tool}", action.name, "each action once, since it has one class")
     return ToolKind(slug, kind, actions)
 
 
