@@ -182,6 +182,10 @@ def _action(tool: str, raw: Any) -> Action:
 
 
 def _refused(what: str, was: Any, expected: str) -> RegistryError:
+    try:
+        value = repr(was)
+    except (ValueError, RecursionError):  # an int of more than 4,300 digits, or nested too deep to be written
+        value = f"of type {type(was).__name__}"
     return RegistryError(
-        f"{what} is {shown(repr(was))}; expected {expected} {_WHERE}; correct the registry and load it again"
+        f"{what} is {shown(value)}; expected {expected} {_WHERE}; correct the registry and load it again"
     )
