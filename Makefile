@@ -6,7 +6,7 @@ STAMP := $(VENV)/.lasttick-installed
 # Some machines switch compiled Python files off, which triples the start of every command.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: venv scenarios test process lint types lock clean
+.PHONY: venv scenarios test process mutants lint types lock clean
 
 venv: $(STAMP)
 
@@ -23,6 +23,9 @@ scenarios: $(STAMP)
 
 process: $(STAMP)
 	$(VENV)/bin/pytest scenarios --lasttick-mode process -n 4
+
+mutants: $(STAMP)
+	$(VENV)/bin/lasttick mutants run
 
 test: $(STAMP)
 	$(VENV)/bin/pytest tests -n 2

@@ -7,7 +7,7 @@ Source: contracts hostagent "Parts", world "Host agent's surface".
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -123,3 +123,42 @@ class Drivers(Protocol):
     """A rack: finds its devices once, at the start of a host agent."""
 
     async def drivers(self) -> Sequence[DeviceDriver]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A program that ran to its end. `returncode` is negative for a signal."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+class AgentProgram(Protocol):
+    """How the trusted agent runs its agent program (Hermes): one turn, one program, its whole environment given."""
+
+    async def run(self, argv: Sequence[str], env: Mapping[str, str]) -> Finished:
+        """Run to the end. Raises TimeoutError when it takes longer than the turn may (the program is ended then)."""
+        ...
+
+
+class LineStream(Protocol):
+    """The stdin and stdout of a child that speaks JSON lines, as its parent holds them."""
+
+    def write(self, data: bytes) -> None: ...
+
+    def lines(self) -> AsyncIterator[bytes]:
+        """What the child writes, line by line, without the newline."""
+        ...
+
+    def close(self) -> None:
+        """End of file on the child's stdin."""
+        ...
+
+
+class ChildPrograms(Protocol):
+    """How an agent program starts the stdio servers of its configuration."""
+
+    async def start(self, command: str, args: Sequence[str], env: Mapping[str, str]) -> LineStream:
+        """Raises OSError when there is no such program."""
+        ...

@@ -110,6 +110,19 @@ async def running(work: Coroutine[Any, Any, Said]) -> AsyncIterator[asyncio.Task
             await asyncio.gather(task, return_exceptions=True)
 
 
+@contextlib.asynccontextmanager
+async def another(target: Target) -> AsyncIterator[Subject | None]:
+    """A second resource beside the one that a law has; None where there is only one.
+
+    Only one law may hold two: each of two such laws could wait for what the other has.
+    """
+    if target.deployment.subjects_max < 2:
+        yield None
+        return
+    async with target.subject() as second:
+        yield second
+
+
 # -- to be kept off
 
 
@@ -220,16 +233,16 @@ class Watch:
     """What was said since, by this law or by the whole run, judged for two holders at once."""
 
     def __init__(self, target: Target, *, whole_run: bool = False) -> None:
-        self._target = target
+        self.target = target
         self._start = 0 if whole_run else len(target.deployment.history)
         self._whole_run = whole_run
 
     async def judged(self) -> Judged:
         """Raises LawFailed for what surely were two holders at once."""
-        deployment = self._target.deployment
+        deployment = self.target.deployment
         said = deployment.history[self._start :]
-        own = said if self._whole_run else [one for one in said if one.law == self._target.law]
-        found = judge(own, await self._target.effects(), Policy.of(deployment.profile))
+        own = said if self._whole_run else [one for one in said if one.law == self.target.law]
+        found = judge(own, await self.target.effects(), Policy.of(deployment.profile))
         for conflict in found.conflicts:
             others = len(found.conflicts) - 1
             must(False, conflict.reason + (f" ({others} more like it)" if others else ""), *conflict.saids)

@@ -12,8 +12,12 @@ import pytest
 from lasttick.laws.conditions import outcome_of
 from lasttick.laws.init import InitError, profile_text, profiles, write_profile, write_schema
 from lasttick.laws.load import ProfileError, load, loads
-from lasttick.laws.reply import Reply
+from lasttick.laws.reply import Reply, find
 from lasttick.laws.templates import fill, fill_path
+from lasttick.model.lease import Holder
+from lasttick.reference.hostagent import tools
+from lasttick.reference.hostagent.devices import with_status
+from lasttick_fakes.devices.log import LogEntry
 
 URL = "http://127.0.0.1:4700/mcp"
 SET = {
@@ -65,7 +69,7 @@ def test_commented_out_lines_are_toml_too(name: str) -> None:
             tomllib.loads(match.group(1))
 
 
-def test_the_host_agents_profile_says_what_the_brief_contract_says() -> None:
+def test_what_the_host_agents_profile_says() -> None:
     profile = loads(profile_text("seed-hostagent"), "f", environ("seed-hostagent")).profile
     assert profile.profile == "seed-hostagent"
     assert list(profile.callers) == ["alice", "bob", "carol"]
@@ -84,6 +88,34 @@ def test_the_host_agents_profile_says_what_the_brief_contract_says() -> None:
     }
     assert profile.stands_for("lease.release") == "session.end"
     assert profile.implied("session.end")
+
+
+def test_the_host_agent_and_its_devices_answer_as_the_profile_reads_them() -> None:
+    profile = loads(profile_text("seed-hostagent"), "f", environ("seed-hostagent")).profile
+    use, holder, effects = (profile.reach(verb) for verb in ("lease.use", "lease.holder", "effects"))
+    assert use is not None
+    assert holder is not None
+    assert effects is not None
+    arguments = fill(use.args, {"resource": "phone-1", "mark_number": 7.25, "hold_ms": 60_000})
+    tools.check_arguments(str(use.tool), arguments)
+    entry = LogEntry(1, 5, "phone-1", "start", 1, "swipe", arguments, None).as_json()
+    assert {name: find(entry, pointer) for name, pointer in effects.out.items()} == {
+        "mark": 7.25,
+        "at": 5,
+        "resource": "phone-1",
+        "kind": "start",
+        "call": 1,
+        "args": arguments,
+    }
+    row = with_status({"device_id": "phone-1", "health": "ok"}, Holder("mcp", "session"), None)
+    assert {name: find(row, pointer) for name, pointer in holder.out.items()} == {
+        "resource": "phone-1",
+        "held": "busy",
+        "by": "mcp",
+    }
+    free = with_status({"device_id": "phone-1", "health": "ok"}, None, None)
+    assert find(free, holder.out["held"]) in holder.states["free"]
+    assert find(free, holder.out["by"]) is None
 
 
 def test_the_host_agents_ttl_and_devices_are_settings() -> None:

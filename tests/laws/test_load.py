@@ -180,3 +180,80 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
             load(tmp_path / name, {})
         assert "\n  expected: " in str(caught.value)
         assert "\n  next: " in str(caught.value)
+
+
+CONTRACT = """\
+version = 1
+effects = { run = ["adb", "logcat", "-d", "-s", "lasttick"], each = "/lines" }
+profile = "none"
+[target]
+url = "http://lab:4700"
+allow_hosts = ["lab"]
+[callers.alice]
+vars = { token = { run = ["lab", "token", "alice"] } }
+headers = { Authorization = "Bearer {token}" }
+[callers.boss]                            # bob, as alice, left out
+headers = { Authorization = "Bearer ${BOSS}" }
+decides = true
+[lease]
+busy = "queues"
+ttl_s = 5
+renewed_by = ["acquire", "renew"]         # a use does not renew here
+renew = { http = "POST /v1/leases/{lease}/renew" }
+release = { http = "DELETE /v1/leases/{lease}" }
+[lease.acquire]
+http = "POST /v1/lease-requests"
+json = { platform = "android", ttlMs = "{ttl_ms}" }
+out = { location = "/headers/location" }
+[lease.acquire.poll]
+http = "GET {location}?wait=2"
+until = [{ "/body/request/state" = ["granted", "failed"] }]
+out = { lease = "/body/request/lease/id", resource = "/body/request/lease/deviceId" }
+outcomes = { denied = [{ "/body/request/state" = "failed" }], pending = [
+    { "/body/request/state" = ["queued", "booting"] },
+] }
+[lease.use]
+http = "POST /v1/leases/{lease}/exec"     # SSE; an `exit` event ends it
+json = { tool = "adb", args = ["shell", "log -t lasttick {mark}; sleep {hold_s}"] }
+outcomes = { denied = [{ "/status" = 404 }] }
+[approval]
+timeout_s = 20
+[approval.resume]
+http = "POST /agents/deployer/runs/{run}/continue"
+form = { session_id = "{conversation}", stream = "false" }
+[approval.request]
+http = "POST /agents/deployer/runs"
+form = { message = "Deploy {mark}", stream = "false" }
+out = { run = "/body/run_id", conversation = "/body/session_id" }
+[approval.pending]
+http = "GET /approvals?status=pending&run_id={run}"
+each = "/body/data"
+out = { id = "/id", text = "/tool_args" }
+[approval.decide]
+http = "POST /approvals/{id}/resolve"
+json = { status = "{decision}", resolved_by = "boss" }
+say = { approve = "approved", deny = "rejected" }
+"""
+
+
+def test_the_example_of_the_contract() -> None:
+    loaded = loads(CONTRACT, "lasttick.toml", {"BOSS": SECRET})
+    profile = loaded.profile
+    assert list(profile.callers) == ["alice", "boss"]
+    assert list(profile.bound_verbs()) == [
+        "lease.acquire",
+        "lease.use",
+        "lease.renew",
+        "lease.release",
+        "approval.request",
+        "approval.pending",
+        "approval.decide",
+        "approval.resume",
+        "effects",
+    ]
+    acquire = profile.reach("lease.acquire")
+    assert acquire is not None
+    assert acquire.poll is not None
+    assert list(acquire.poll.outcomes) == ["denied", "pending"]
+    assert loaded.where("lease.acquire.poll") == "lasttick.toml:23 ([lease.acquire] poll)"
+    assert loaded.secrets == {"BOSS": SECRET}

@@ -178,7 +178,8 @@ def _calls(history: History) -> Iterator[DriverCall]:
         if event.kind == "session.open":
             current[event.actor] = _session_of(event)
         elif event.kind == "call.start" and event.ref is not None:
-            sent_in[event.actor, event.ref] = current.get(event.actor)
+            named = event.data.get("session")
+            sent_in[event.actor, event.ref] = current.get(event.actor) if named is None else str(named)
         elif event.kind == "driver.start":
             key = (event.actor, event.ref)
             if key in started or event.ref is None:

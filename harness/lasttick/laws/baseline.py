@@ -26,7 +26,7 @@ FILE = "lasttick.baseline.toml"
 KnownVerdict: TypeAlias = Literal["fails", "flaky"]
 VERDICTS = ("fails", "flaky")
 SHAPE = (
-    '[[known]] with law, verdict = "fails" or "flaky", until = DATE, issue and, if wanted, case (contract laws, Files)'
+    '[[known]] with law, verdict = "fails" or "flaky", until = DATE, issue and, if wanted, case (docs/check.md, Files)'
 )
 
 

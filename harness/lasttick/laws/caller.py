@@ -49,7 +49,7 @@ class Caller:
         if (session_id := self.wire.session_id) is not None:
             self.target.deployment.redact.learn(session_id, f"[session of {self.session}]")
         journal.knows(self._journal, self.names, session_id)
-        self.target.emit(self.name, "session.open", session=self.session, era="", host="target")
+        self.target.emit(self.name, "session.open", session=self.session, era="")
         return said
 
     async def end(self) -> Said:

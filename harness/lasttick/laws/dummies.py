@@ -16,6 +16,7 @@ request for approval and its resume are effects; they last `hold_s`, and are ans
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias, get_args
 
 import httpx
@@ -110,6 +111,8 @@ class Dummy:
         return {**said, "got": list(self._got)} if self.kind == "echo" else said
 
     async def _do(self, verb: str, args: dict[str, Any], request: Request) -> None:
+        # What happened is told without the headers it came with: a dummy leaks nothing but by echoing it.
+        request = replace(request, headers={})
         if verb == "tools.call":
             tool = str(args.get("tool", ""))
             await self.effects.happen(tool, "read" if tool == "ltread" else "write", args, request)

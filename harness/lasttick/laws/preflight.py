@@ -68,7 +68,7 @@ def refuse_tolerance(loaded: Loaded, seen: Seen) -> None:
             raise GateError(
                 f"{loaded.where([section, 'tolerance_s'])}: tolerance_s is {tolerance_s:g} and the median round trip "
                 f"to the target is {seen.round_trip_s:.3f} s",
-                "at least three round trips (contract laws, Real time)",
+                "at least three round trips (docs/check.md, Time)",
                 f"set tolerance_s = {_rounded_up(least_s):g} or more, or run the check nearer to the target",
             )
 
@@ -147,6 +147,8 @@ def _place(loaded: Loaded) -> str:
 
 
 def _why(error: Exception) -> str:
+    if isinstance(error, ConnectionRefusedError):
+        return "the connection is refused"
     return "nothing within the time-out" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
 
 

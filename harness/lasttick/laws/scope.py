@@ -24,7 +24,7 @@ JUDGES = ("answers", "effects")
 """What a verdict rests on, the weaker one first."""
 LAW_LINE = re.compile(r"law (\S+) cases=([0-9]{1,9}) judged=(\S+)")
 POLICY_LINE = re.compile(r"policy ([a-z_.]+)=(.*)")
-SHAPE = '"law ID cases=NUMBER judged=effects|answers" or "policy KEY=VALUE" (contract laws, Files)'
+SHAPE = '"law ID cases=NUMBER judged=effects|answers" or "policy KEY=VALUE" (docs/check.md, Files)'
 POLICY = {
     "lease": (
         "busy",

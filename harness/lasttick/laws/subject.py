@@ -79,7 +79,8 @@ class Subject:
         return await self._about("lease.use", caller, hold=hold_s)
 
     async def renew(self, caller: Caller) -> Said:
-        return await self._about("lease.renew", caller, ttl=self.target.lease.ttl_s)
+        # Where a renewal is the same as a use, it is one that takes no time.
+        return await self._about("lease.renew", caller, ttl=self.target.lease.ttl_s, hold=0.0)
 
     async def release(self, caller: Caller) -> Said:
         """A release; by the holder it ends the lease when the target says ok."""
@@ -140,8 +141,8 @@ class Subject:
             *(caller.say(verb, names, **inputs, resource=names.get("resource", self.name)) for names in leases)
         )
         renews = RENEWING.get(verb) in (self.target.lease.renewed_by or ())
-        if saids[0].ok and renews and caller in self._leases:
-            self._holds(caller, saids[0])
+        if saids[0].outcome in ("ok", "lost") and renews and caller in self._leases:
+            self._holds(caller, saids[0])  # also when it is lost: it may have happened
         return saids[0]
 
     async def _given_back(self, caller: Caller) -> bool:
@@ -169,7 +170,8 @@ class Subject:
         self._holds(caller, said)
 
     def _holds(self, caller: Caller, said: Said) -> None:
-        until_s = said.answered_s + (self.target.lease.ttl_s or 0.0)
+        over_s = max(said.answered_s, said.sent_s + float(said.inputs.get("hold", 0.0)))
+        until_s = over_s + (self.target.lease.ttl_s or 0.0)
         self._held_until_s[caller] = max(self._held_until_s.get(caller, 0.0), until_s)
 
     def _lose(self, caller: Caller) -> None:
