@@ -79,21 +79,22 @@ async def hand_over(target: Target, lease: Subject, alice: Caller, bob: Caller) 
 
 
 async def ask_during_call(target: Target, lease: Subject, bob: Caller) -> list[Said]:
-    """Again and again, where he is refused; once when the term is over, where he waits or gets another resource."""
-    long_s = long_call_of(target)
-    began_s = target.now_s
-    if target.lease.busy == "provisions":
-        await target.until(began_s + term_of(target).high_s + target.ttl_s / 8)
-        return [await lease.acquire(bob)]
-    if target.lease.busy == "queues":
-        await target.sleep(target.tolerance_s)
-        return [await lease.acquire(bob)]
-    answers = []
-    while target.now_s < began_s + long_s:
-        answers.append(await lease.acquire(bob))
-        if answers[-1].ok:
-            break
-        await target.sleep(min(target.ttl_s / 8, began_s + long_s - target.now_s))
+    """Again and again, where he is refused; once, where he waits, or gets another resource when the term is over.
+
+    Whatever he is granted he uses at once. His answers, the use last.
+    """
+    began_s, long_s = target.now_s, long_call_of(target)
+    if target.lease.busy == "refuses":
+        answers = [await lease.acquire(bob)]
+        while not answers[-1].ok and target.now_s < began_s + long_s:
+            await target.sleep(min(target.ttl_s / 8, began_s + long_s - target.now_s))
+            answers.append(await lease.acquire(bob))
+    else:
+        wait_s = target.tolerance_s if target.lease.busy == "queues" else term_of(target).high_s + target.ttl_s / 8
+        await target.until(began_s + wait_s)
+        answers = [await lease.acquire(bob)]
+    if answers[-1].ok and not acquire_is_use(target):
+        answers.append(await lease.use(bob))
     return answers
 
 
@@ -208,8 +209,8 @@ async def meddle(lease: Subject, other: Caller) -> None:
     control(any(said.ok or said.refused for said in answers), "nothing that another said was answered", *answers)
 
 
-async def taken_over(target: Target, lease: Subject, alice: Caller, bob: Caller, look: Look) -> None:
-    watch = Watch(target)
+async def taken_over(watch: Watch, lease: Subject, alice: Caller, bob: Caller, look: Look) -> None:
+    target = watch.target
     control(look.granted is not None, f"{bob.name} does not get what {alice.name} has lost", *look.saids)
     assert look.granted is not None
     await acted(target, lease, bob, look.granted)
@@ -219,8 +220,8 @@ async def taken_over(target: Target, lease: Subject, alice: Caller, bob: Caller,
     control(not effects, "the call of a holder that had lost its lease arrived", said, timing=True)
 
 
-async def stale_in_long_call(target: Target, lease: Subject, alice: Caller, bob: Caller) -> None:
-    watch = Watch(target)
+async def stale_in_long_call(watch: Watch, lease: Subject, alice: Caller, bob: Caller) -> None:
+    target = watch.target
     async with running(lease.use(bob, hold_s=long_call_of(target))) as call:
         await target.sleep(term_of(target).high_s + target.ttl_s / 8)
         tried = await lease.use(alice)
