@@ -5,13 +5,18 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from lasttick.laws.beginning import deploy
 from lasttick.laws.deployment import Controls, Deployment
+from lasttick.laws.gate import Gate
+from lasttick.laws.journal import journal_file, read_journal
 from lasttick.laws.live import LawEnd, LawPlay, LiveRun
+from lasttick.laws.loaded import Loaded
 from lasttick.laws.profile import Profile
 from lasttick.laws.target import Target
 from lasttick.laws.verdict import LawFailed, NotApplicable, NotShown, control, must
@@ -283,3 +288,45 @@ def test_what_a_verdict_rests_on_is_told(run: Any) -> None:
 
     one.deployments[0].controls = Controls(effects=nothing_happened)
     assert [end.judged for end in one.play(judged_by_effects, passes)] == ["effects", "answers"]
+
+
+def test_a_gate_plays_what_is_asked_for_and_ends_all_that_was_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One law was started, the other is asked for later, as by a worker of -n; both leave a session behind."""
+    ended: list[str] = []
+
+    async def server(scope: Any, receive: Any, send: Any) -> None:
+        ended.append(scope["path"]) if scope["method"] == "DELETE" else None
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b'{"id": "s 1"}'})
+
+    async def vanishes(target: Target) -> None:
+        (alice,) = await target.callers(1)
+        await alice.vanish()
+        target.case("one")
+
+    session = {
+        "open": {"http": "POST /sessions", "out": {"chat": "/body/id"}},
+        "end": {"http": "DELETE /sessions/{chat}"},
+    }
+    document = {"version": 1, "target": {"url": "http://127.0.0.1:7"}, "callers": {"alice": {}}, "session": session}
+    loaded = Loaded(Profile.model_validate(document), "lasttick.toml", "")
+    config = tmp_path / "lasttick.toml"
+
+    async def deploy_in_memory(loaded: Loaded, config: Path) -> Deployment:
+        deployment = await deploy(loaded, config)
+        deployment.transport = httpx.ASGITransport(server)
+        return deployment
+
+    monkeypatch.setattr("lasttick.laws.gate.deploy", deploy_in_memory)
+    plays = {name: LawPlay(f"a/{name}", vanishes, lambda profile: 0.1) for name in ("early", "late")}
+    gate = Gate(loaded, config, plays)
+    gate.start(["early"])
+    assert [gate.await_end(name).error for name in plays] == [None, None]
+    assert [entry.names for entry in read_journal(journal_file(config))] == [{"chat": "s 1"}, {"chat": "s 1"}]
+    assert ended == []
+    assert gate.close() == []
+    assert ended == ["/sessions/s 1", "/sessions/s 1"]
+    assert read_journal(journal_file(config)) == []
+    assert gate.close() == [], "once is enough"
