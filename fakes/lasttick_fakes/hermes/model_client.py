@@ -6,6 +6,7 @@ Source: contract hermes, section 6. Waits between tries, and the sentence when a
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,12 +44,12 @@ class Spoken:
 
 
 class ModelClient:
-    """One conversation's way to the model. `transport` None: real sockets."""
+    """One conversation's way to the model. The HTTP client is shared and not closed here."""
 
-    def __init__(self, config: Config, transport: httpx.AsyncBaseTransport | None, clock: Clock) -> None:
+    def __init__(self, config: Config, http: httpx.AsyncClient, clock: Clock) -> None:
         self._config = config
         self._clock = clock
-        self._http = httpx.AsyncClient(transport=transport, trust_env=False, timeout=600.0)
+        self._http = http
 
     async def ask(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> Spoken:
         """Raises ModelFailed."""
@@ -60,18 +61,14 @@ class ModelClient:
             try:
                 return await self._once(body)
             except httpx.HTTPStatusError as error:
-                status, text = error.response.status_code, error.response.text
-                why = f"HTTP {status}: {text}"
-                if status < 500 and status not in (408, 409, 429):
+                why = f"HTTP {error.response.status_code}: {_reason(error.response)}"
+                if error.response.status_code < 500 and error.response.status_code not in (408, 409, 429):
                     raise ModelFailed(why) from None
             except (httpx.HTTPError, ValueError):
                 why = "Connection error."
             if wait_s is not None:
                 await self._clock.sleep(wait_s)
         raise ModelFailed(f"API call failed after 3 retries: {why}")
-
-    async def close(self) -> None:
-        await self._http.aclose()
 
     async def _once(self, body: Mapping[str, Any]) -> Spoken:
         headers = {"authorization": f"Bearer {self._config.api_key}"}
@@ -100,6 +97,13 @@ async def _deltas(response: httpx.Response) -> AsyncIterator[Mapping[str, Any]]:
             delta = choice.get("delta")
             if isinstance(delta, Mapping):
                 yield delta
+
+
+def _reason(response: httpx.Response) -> str:
+    """`error.message` of an error as these servers send it, else the body as it is."""
+    with contextlib.suppress(ValueError, TypeError, KeyError):
+        return str(json.loads(response.text)["error"]["message"])
+    return response.text
 
 
 def _add(call: list[str], piece: Mapping[str, Any]) -> None:

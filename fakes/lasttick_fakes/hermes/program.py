@@ -1,12 +1,13 @@
 """What does one run of the agent do? `hermes chat -Q -t TOOLSETS -q PROMPT`, from its arguments to its last line.
 
 Fidelity. Models, for 0.17.0 and 0.19.0: the command line of `chat`, `config.yaml` and `.env`, `${NAME}` and its
-literal, what a stdio child inherits, discovery and how long it is waited for, tool names, utility tools, serial calls,
-time-outs, the breaker, what a reply looks like to the model, `terminal` with the agent's environment, the requests to
-the model and their repetition, the lines around the answer, exit status. Does not model: HTTP servers of other
-transports, sampling and elicitation, `list_changed`, restarts of a dead child, approvals, every other tool of its own,
-memory, skills, sessions on disk, ACP, and the seconds that the program needs to start. Source: contract hermes,
-sections 1 to 3; tests/fakes/hermes, which also run against the real program when it is installed.
+literal, what a stdio child inherits, discovery and how long it is waited for, tool names, utility tools, serial
+calls, time-outs, the breaker, calls that are made again when a server died, HTTP servers and lost sessions, what a
+reply looks like to the model, `terminal` with the agent's environment, the requests to the model and their
+repetition, the lines around the answer, exit status. Does not model: sampling and elicitation, `list_changed`,
+keepalive, OAuth, warnings about loops, approvals, every other tool of its own, memory, skills, sessions on disk, ACP,
+the process between agent and child, and the seconds that the program needs to start. Source: contract hermes,
+sections 1 to 3; tests/fakes/hermes.
 """
 
 from __future__ import annotations
@@ -24,15 +25,19 @@ from lasttick_fakes.hermes.builtin import DEFAULT_TOOLS, EVERYTHING, TERMINAL, T
 from lasttick_fakes.hermes.child_env import child_env
 from lasttick_fakes.hermes.command import Command, UsageError, parse
 from lasttick_fakes.hermes.config import Config, ReadText, Server, home_of, load, read_text, with_dotenv
+from lasttick_fakes.hermes.http import HttpSession
 from lasttick_fakes.hermes.model_client import ModelClient, ModelFailed
 from lasttick_fakes.hermes.replies import enveloped, of_unknown_tool
-from lasttick_fakes.hermes.servers import ConfiguredServer, Offered, Session, discovered, end
+from lasttick_fakes.hermes.servers import ConfiguredServer, Offered, discovered, end
+from lasttick_fakes.hermes.sessions import Session
 from lasttick_fakes.hermes.stdio import StdioSession
 from lasttick_fakes.hermes.versions import DEFAULT_VERSION, habits_of
 
 ROUNDS_MAX = 90
 """Model requests in one turn; the program's own default."""
 EMPTY_TRIES = 4
+HTTP_S = 600.0
+"""How long one read of an answer may take."""
 SYSTEM_PROMPT = "You are Hermes Agent, an intelligent AI assistant. You are a CLI AI Agent."
 
 
@@ -64,8 +69,14 @@ async def run_hermes(
     if not config.base_url:
         return Finished(1, screen.SETUP, trouble)
 
+    http = httpx.AsyncClient(transport=transport, trust_env=False, follow_redirects=True, timeout=HTTP_S)
+
     async def connect(server: Server) -> Session:
-        return await _connect(server, environ, children)
+        if server.url is not None:
+            return HttpSession(server, http, habits)
+        if server.command is None:
+            raise OSError(f"mcp_servers.{server.name} has neither command nor url")
+        return StdioSession(await children.start(server.command, server.args, child_env(environ, server.env)))
 
     servers = [ConfiguredServer(server, connect, clock, habits) for server in config.servers]
     tasks = await discovered(servers, config.discovery_s)
@@ -75,21 +86,11 @@ async def run_hermes(
             return Finished(0, screen.interactive(version, servers, session_id), trouble + screen.NOT_A_TERMINAL)
         home = str(home_of(environ))
         turn = Turn(config, command, servers, shell, builtin.command_env(environ, home, session_id))
-        model = ModelClient(config, transport, clock)
-        try:
-            status, lines = await turn.run(model)
-        finally:
-            await model.close()
+        status, lines = await turn.run(ModelClient(config, http, clock))
     finally:
         await end(servers, tasks)
+        await http.aclose()
     return Finished(status, turn.warning + lines, f"{trouble}\nsession_id: {session_id}\n")
-
-
-async def _connect(server: Server, environ: Mapping[str, str], children: ChildPrograms) -> Session:
-    if server.command is None:
-        raise OSError("neither command nor url")
-    stream = await children.start(server.command, server.args, child_env(environ, server.env))
-    return StdioSession(stream)
 
 
 class Turn:
@@ -142,7 +143,7 @@ class Turn:
             except ModelFailed as failed:
                 return 1, f"{shown}{failed}\n"
             if spoken.reasoning and self._config.show_reasoning:
-                shown += screen.REASONING
+                shown += screen.reasoning(spoken.reasoning)
             if not spoken.calls and not spoken.text.strip():
                 empty += 1
                 if empty == EMPTY_TRIES:

@@ -34,13 +34,20 @@ def of_result(result: Mapping[str, Any]) -> tuple[str, bool]:
     """A tools/call result as JSON for the model, and whether the breaker counts it as well."""
     content = result.get("content")
     blocks = [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
-    texts = [block["text"] for block in blocks if isinstance(block.get("text"), str) and block["text"]]
+    texts = [text for block in blocks if (text := _text_of(block))]
     if result.get("isError") is True:
         return of_error("".join(texts) or "MCP tool returned an error"), False
     text, structured = "\n".join(texts), result.get("structuredContent")
     if structured is None:
         return _json({"result": text}), True
     return _json({"result": text, "structuredContent": structured} if text else {"result": structured}), True
+
+
+def _text_of(block: Mapping[str, Any]) -> str:
+    """Of a text block, or of a resource inside one. Images, which become files, are left out here."""
+    inner = block if "text" in block else block.get("resource")
+    text = inner.get("text") if isinstance(inner, Mapping) else None
+    return text if isinstance(text, str) else ""
 
 
 def of_error(text: str) -> str:
@@ -62,8 +69,8 @@ def of_open_breaker(server: str, failures: int, again_s: int) -> str:
     return _json(
         {
             "error": f"MCP server '{server}' is unreachable after {failures} consecutive failures. Auto-retry "
-            f"available in ~{again_s}s. Do NOT retry this tool yet — use alternative approaches or ask the user to check "
-            "the MCP server."
+            f"available in ~{again_s}s. Do NOT retry this tool yet — use alternative approaches or ask the user to "
+            "check the MCP server."
         }
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from lasttick_fakes.hermes.servers import ConfiguredServer
 
-REASONING = "\r\n┌─ Reasoning " + "─" * 66 + "┐\r\n"
+_BOX = "\r\n┌─ Reasoning " + "─" * 66 + "┐\r\n"
 NO_REPLY = (
     "⚠️ No reply: the model returned empty content after retries and any fallback providers. Try `continue`, switch "
     "model/provider, or inspect the tool output above.\n"
@@ -23,6 +23,12 @@ It looks like Hermes isn't configured yet -- no API keys or providers found.
   Run 'hermes setup' in an interactive terminal to use the full wizard.
 
 """
+
+
+def reasoning(text: str) -> str:
+    """The box of 0.19.0 around what the model thought: it never closes, and holds each whole line twice."""
+    lines = "".join(f"{line}\r\n" for line in text.split("\n")[:-1])
+    return _BOX + lines + lines
 
 
 def broken_config(problem: str) -> str:

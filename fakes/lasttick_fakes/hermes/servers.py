@@ -12,32 +12,19 @@ import contextlib
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from lasttick.ports import Clock
 from lasttick_fakes.hermes import replies
 from lasttick_fakes.hermes.config import Server
-from lasttick_fakes.hermes.stdio import RpcError
+from lasttick_fakes.hermes.sessions import ConnectionClosed, GivenUp, RpcError, Session, SessionLost
 from lasttick_fakes.hermes.versions import Habits
 
 RETRY_AFTER_S = (1.0, 2.0, 4.0)
+RENEW_AFTER_S = 1.0
 BREAKER_FAILURES = 3
 BREAKER_S = 60.0
 PAGES_MAX = 100
-
-
-class GivenUp(Exception):
-    """The server will never serve, by its first answer; connecting again is of no use."""
-
-
-class Session(Protocol):
-    """One MCP session, whatever carries it."""
-
-    async def initialize(self) -> Mapping[str, Any]: ...
-
-    async def request(self, method: str, params: Mapping[str, Any] | None = None) -> Mapping[str, Any]: ...
-
-    async def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +57,8 @@ class ConfiguredServer:
         self._session: Session | None = None
         self._failures = 0
         self._opened_ns = 0
+        self._dead = False
+        self._renewal: asyncio.Task[None] | None = None
 
     async def discover(self) -> None:
         """Connect and list the tools, or give up in silence: the model then gets no tools of this server."""
@@ -78,12 +67,12 @@ class ConfiguredServer:
                 await self._clock.sleep(wait_s)
             try:
                 async with asyncio.timeout(self.server.connect_s):
-                    await self._open()
+                    await self._open(first=wait_s == 0)
                 return
-            except (OSError, RpcError, ValueError):  # TimeoutError is an OSError
-                await self.close()
+            except (OSError, RpcError):  # TimeoutError is an OSError
+                await self._hang_up()
             except GivenUp:
-                return await self.close()
+                return await self._hang_up()
 
     async def call(self, offered: Offered, arguments: Mapping[str, Any]) -> str:
         """What the model gets to read, still without its envelope."""
@@ -100,12 +89,20 @@ class ConfiguredServer:
         return text
 
     async def close(self) -> None:
+        if self._renewal is not None:
+            self._renewal.cancel()
+            await asyncio.wait([self._renewal])
+        await self._hang_up()
+
+    async def _hang_up(self) -> None:
         if self._session is not None:
             session, self._session = self._session, None
             await session.close()
 
-    async def _open(self) -> None:
+    async def _open(self, *, first: bool) -> None:
         self._session = await self._connect(self.server)
+        if first:
+            await self._session.preflight()
         about = await self._session.initialize()
         capabilities = about.get("capabilities")
         tools = [self._offered(tool) for tool in await self._listed() if self.server.wants(str(tool.get("name")))]
@@ -154,23 +151,56 @@ class ConfiguredServer:
         return BREAKER_S - (self._clock.now_ns() - self._opened_ns) / 1e9
 
     async def _call(self, offered: Offered, arguments: Mapping[str, Any]) -> tuple[str, bool]:
-        if self._session is None:
-            return replies.of_error(f"MCP server '{self.server.name}' is not connected"), False
-        params = {"name": offered.tool, "arguments": dict(arguments)}
-        if offered.method != "tools/call":
-            params = dict(arguments)
+        """What the model gets to read, and whether it went well."""
+        if self._dead:
+            return replies.of_failure("ClosedResourceError", "ClosedResourceError()"), False
         try:
-            async with asyncio.timeout(self.server.timeout_s):
-                result = await self._session.request(offered.method, params)
+            try:
+                return await self._sent(offered, arguments)
+            except (ConnectionClosed, SessionLost) as lost:
+                if not await self._renewed(lost):
+                    raise
+                return await self._sent(offered, arguments)
         except TimeoutError:
             return replies.of_timeout(self.server.timeout_s), False
+        except ConnectionClosed as error:
+            self._dead = True
+            return replies.of_failure("McpError", str(error)), False
         except RpcError as error:
             return replies.of_failure("McpError", str(error)), False
         except OSError as error:
             return replies.of_failure(type(error).__name__, str(error)), False
-        if offered.method != "tools/call":
-            return json.dumps(dict(result), ensure_ascii=False), True
-        return replies.of_result(result)
+
+    async def _sent(self, offered: Offered, arguments: Mapping[str, Any]) -> tuple[str, bool]:
+        if self._session is None:
+            return replies.of_error(f"MCP server '{self.server.name}' is not connected"), False
+        is_tool = offered.method == "tools/call"
+        params = {"name": offered.tool, "arguments": dict(arguments)} if is_tool else dict(arguments)
+        async with asyncio.timeout(self.server.timeout_s):
+            result = await self._session.request(offered.method, params)
+        return replies.of_result(result) if is_tool else (json.dumps(dict(result), ensure_ascii=False), True)
+
+    async def _renewed(self, lost: RpcError) -> bool:
+        """A new session, in which the call may be made again. A child that died is started anew by both versions, so a
+        call can reach its server twice; for a forgotten session 0.17.0 makes one a second later, and repeats nothing.
+        """
+        if isinstance(lost, SessionLost) and not self._habits.repeats_lost_calls:
+            if self._renewal is None or self._renewal.done():
+                self._renewal = asyncio.create_task(self._renew_later(), name=f"hermes renews {self.server.name}")
+            return False
+        try:
+            await self._hang_up()
+            async with asyncio.timeout(self.server.connect_s):
+                await self._open(first=False)
+        except (OSError, RpcError, GivenUp):
+            return False
+        return True
+
+    async def _renew_later(self) -> None:
+        await self._clock.sleep(RENEW_AFTER_S)
+        with contextlib.suppress(OSError, RpcError, GivenUp):
+            await self._hang_up()
+            await self._open(first=False)
 
 
 _TEXT = {"type": "string"}

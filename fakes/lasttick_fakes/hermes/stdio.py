@@ -13,26 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lasttick.ports import LineStream
-
-PROTOCOL_VERSION = "2025-11-25"
-CAPABILITIES: Mapping[str, Any] = {"sampling": {"tools": {}}, "elicitation": {"form": {}, "url": {}}}
-CLIENT_INFO = {"name": "mcp", "version": "0.1.0"}
-INITIALIZE: Mapping[str, Any] = {
-    "protocolVersion": PROTOCOL_VERSION,
-    "capabilities": CAPABILITIES,
-    "clientInfo": CLIENT_INFO,
-}
-
-
-class RpcError(Exception):
-    """The server answered with a JSON-RPC error; only its message goes further."""
-
-
-class ConnectionClosed(RpcError):
-    """There is no server at the other end any more."""
-
-    def __init__(self) -> None:
-        super().__init__("Connection closed")
+from lasttick_fakes.hermes.sessions import INITIALIZE, ConnectionClosed, RpcError
 
 
 class StdioSession:
@@ -44,6 +25,9 @@ class StdioSession:
         self._waiting: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
         self._closed = False
         self._reader = asyncio.create_task(self._read(), name="hermes reads a server")
+
+    async def preflight(self) -> None:
+        """Nothing to look at before a child is spoken to."""
 
     async def initialize(self) -> Mapping[str, Any]:
         """The handshake; the server's side of it. Raises RpcError."""

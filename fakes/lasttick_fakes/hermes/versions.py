@@ -15,14 +15,20 @@ DEFAULT_VERSION: Version = "0.19.0"
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """What one version does. `joint` stands between `mcp`, server and tool in a tool's name."""
+    """What one version does, and the other does not."""
 
     joint: str
+    """Stands between `mcp`, server and tool in a tool's name."""
     shows_reasoning: bool
+    """What the model thought is printed before the answer, unless the configuration says otherwise."""
     env_prefix: bool
     """`${env:NAME}` is filled as well as `${NAME}`."""
     follows_pages: bool
     """tools/list is asked again for a next page."""
+    probes_pages: bool
+    """A page where an MCP endpoint should be gets a second look."""
+    repeats_lost_calls: bool
+    """A call that met a forgotten session is made again in a new one."""
 
     def tool_name(self, server: str, tool: str) -> str:
         """What the model calls it. Not injective: see `folded`."""
@@ -30,8 +36,22 @@ class Habits:
 
 
 HABITS: dict[str, Habits] = {
-    "0.17.0": Habits("_", shows_reasoning=False, env_prefix=False, follows_pages=False),
-    "0.19.0": Habits("__", shows_reasoning=True, env_prefix=True, follows_pages=True),
+    "0.17.0": Habits(
+        joint="_",
+        shows_reasoning=False,
+        env_prefix=False,
+        follows_pages=False,
+        probes_pages=False,
+        repeats_lost_calls=False,
+    ),
+    "0.19.0": Habits(
+        joint="__",
+        shows_reasoning=True,
+        env_prefix=True,
+        follows_pages=True,
+        probes_pages=True,
+        repeats_lost_calls=True,
+    ),
 }
 
 

@@ -188,7 +188,7 @@ def _result_of(content: str) -> str:
     if content.startswith("<untrusted_tool_result") and content.endswith("</untrusted_tool_result>"):
         inner = content.partition("\n\n")[2].removesuffix("</untrusted_tool_result>")
     try:
-        value = json.loads(inner)
+        value, _ = json.JSONDecoder().raw_decode(inner)  # an agent may add a remark of its own behind it
     except (ValueError, RecursionError):
         value = None
     if isinstance(value, Mapping):
