@@ -120,15 +120,15 @@ class Caller:
         outputs are not in the answer.
         """
         profile = self.target.deployment.profile
-        binding = profile.reach(verb, self.spec.route)
-        if binding is None:
+        way = self.target.deployment.way(verb, self.spec.route)
+        if way is None:
             raise NotApplicable(f"needs the verb {verb}, which the profile does not bind")
+        binding, origin = way.binding, way.origin
         given = {name: value for name, value in inputs.items() if value not in (None, "")}
-        mark = self.target.deployment.mark(self.name) if bindings.wants_mark(binding) else None
+        mark = self.target.deployment.mark(self.name) if way.marked else None
         names = ChainMap(
             bindings.inputs_as_names(given, mark), dict(about or {}), self.names, dict(self.spec.vars), profile.vars
         )
-        origin = profile.stands_for(verb, self.spec.route)
         ref = self.target.next_ref()
         message = bindings.message_of(binding, names, verb, profile.target.timeout_s, given.get("hold", 0.0))
         self.target.starts(ref, self, verb, message, mark)
