@@ -5,6 +5,7 @@ Small laws of the test's own on a dummy, inside this process; a few real process
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -186,6 +187,14 @@ def test_nothing_that_applies_is_no_pass(project: Project) -> None:
     project.laws(NOT_HERE)
     assert project.check() == 4
     assert "1 N.A.; exit code 4" in project.out
+
+
+def test_settings_for_other_tests_do_not_reach_the_laws(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--no-such-option")
+    project.write("pytest.ini", "[pytest]\naddopts = --no-such-option\n")
+    project.laws(HOLDS)
+    assert project.check("--only", "ended") == 0
+    assert os.environ["PYTEST_ADDOPTS"] == "--no-such-option"
 
 
 def test_the_scope_is_written_kept_and_held(project: Project) -> None:
