@@ -15,7 +15,6 @@ from lasttick.laws.verdict import NotApplicable
 from .acts import NO_ACT, Act, act_of, tools_of, usual_tool
 
 OPENINGS = 3
-NO_ID = "needs sessions that go by an id or by what session.open puts out; this target gave neither"
 
 
 @law("session/bound-to-caller", verbs=("effects",), callers=2, seconds=lambda profile: 5.0)
@@ -24,8 +23,6 @@ async def test_bound_to_caller(target: Target) -> None:
     goes on."""
     target.needs("effects")
     (owner,) = await target.callers(1)
-    if not owner.has_session:
-        raise NotApplicable(NO_ID)
     profile = target.deployment.profile
     others = [
         name
@@ -35,12 +32,18 @@ async def test_bound_to_caller(target: Target) -> None:
     if not others:
         raise NotApplicable("needs a second caller with other headers; a session is all that tells these apart")
     async with act_of(target, await usual_tool(target, owner)) as act:
+        _needs_sessions(act, owner)
         for name in others:
             other = target.caller(name)
             other.borrow(owner)
             await _cannot_act(target, act, owner, other)
             if owner.can("session.end"):
                 await _cannot_end(target, act, owner, other)
+
+
+def _needs_sessions(act: Act, caller: Caller) -> None:
+    if not act.is_in_session_of(caller):
+        raise NotApplicable("needs calls that present a session: an MCP session id, or what session.open puts out")
 
 
 async def _works(act: Act, owner: Caller) -> Said:
@@ -76,9 +79,8 @@ async def test_ended_is_ended(target: Target) -> None:
     """An ended session can neither act nor hold: a call in it is refused and does nothing, and what it held is free."""
     target.needs("session.end", "effects")
     owner, *others = await target.callers(2 if target.bound("lease.acquire") else 1)
-    if not owner.has_session:
-        raise NotApplicable(NO_ID)
     async with act_of(target, await usual_tool(target, owner)) as act:
+        _needs_sessions(act, owner)
         subject = act.subject
         # Another takes over what was held; where nothing is held, the owner goes on in a new session.
         heir = owner.twin() if subject is None else others[0]
@@ -126,8 +128,7 @@ async def test_survives_replica(target: Target) -> None:
             must(
                 False, f"no open, list and call succeeded as a whole within {OPENINGS} openings", *_acts(target, caller)
             )
-        if not caller.has_session:
-            raise NotApplicable(NO_ID)
+        _needs_sessions(act, caller)
         odd = [said for said in _acts(target, caller) if said.outcome == "error"]
         must(not odd, "a call neither worked nor said that its session is unknown", *odd)
         target.case("open, list, call")

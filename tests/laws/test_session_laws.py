@@ -76,11 +76,17 @@ def test_who_takes_every_session_for_known_shows_nothing_about_replicas() -> Non
 
 
 @pytest.mark.parametrize("law", [BOUND, ENDED, REPLICA])
-def test_without_sessions_it_is_not_applicable(law: str) -> None:
-    start, end_ = PROFILE.index("[session.open]"), PROFILE.index("[tools.list]")
-    profile = PROFILE[:start] + PROFILE[end_:].replace('headers = { X-Session = "{session}" }\n', "")
-    end = on(law, profile=profile)
+def test_calls_that_present_no_session_say_nothing_of_sessions(law: str) -> None:
+    end = on(law, profile=PROFILE.replace('headers = { X-Session = "{session}" }\n', ""))
     assert end.word == "not applicable"
+    assert end.reason.startswith("needs calls that present a session")
+
+
+@pytest.mark.parametrize("law", [ENDED, REPLICA])
+def test_sessions_that_cannot_be_ended_are_not_enough(law: str) -> None:
+    start, stop = PROFILE.index("[session.end]"), PROFILE.index("[tools.list]")
+    end = on(law, profile=PROFILE[:start] + PROFILE[stop:])
+    assert (end.word, end.reason) == ("not applicable", "needs the verb session.end, which the profile does not bind")
 
 
 def test_callers_that_only_a_session_tells_apart_are_not_enough() -> None:

@@ -88,6 +88,14 @@ def test_an_error_is_no_refusal() -> None:
     assert "was answered error: that does not say that it may not" in end.reason
 
 
+@pytest.mark.parametrize("law", [HIDDEN, UNTOUCHED, SECRET])
+def test_whose_list_cannot_be_read_is_not_taken_for_who_may_not(law: str) -> None:
+    profile = PROFILE.replace('may = ["look"]', "")
+    end = on(law, "list-fails-for-bob", profile=profile)
+    assert end.word == "inconclusive"
+    assert end.reason.startswith("whether bob sees a tool is not known")
+
+
 def test_a_tool_is_tried_on_every_way_to_it() -> None:
     assert on(HIDDEN, profile=PROFILE + ROUTE).cases == ("paint of bob", "paint of bob by rest")
     end = on(HIDDEN, "any-tool-on-the-other-way", profile=PROFILE + ROUTE)
