@@ -14,6 +14,8 @@ from lasttick.laws.target import Target
 from lasttick.laws.tools import callable_tools, listed, may_use
 from lasttick.laws.verdict import NotApplicable, NotShown, control
 
+from .leases import let_go
+
 LEASES = ("lease.acquire", "lease.use")
 NO_ACT = (
     "needs lease.acquire and lease.use, or a tool that a law may call: one that the first caller sees and has in its "
@@ -65,16 +67,9 @@ class Act:
         said = await self.well(caller)
         subject = self.subject
         if subject is not None and subject.holder is caller:
-            await self.let_go(caller)
+            await let_go(self.target, subject, caller)
             await self.target.sleep(self.target.lag_s("lease.release"))
         return said
-
-    async def let_go(self, caller: Caller) -> Said | None:
-        """The holder gives the lease back, in whatever way it can; None: there is none."""
-        assert self.subject is not None
-        if caller.can("lease.release"):
-            return await self.subject.release(caller)
-        return await self.subject.end_session(caller) if caller.can("session.end") else None
 
 
 @contextlib.asynccontextmanager

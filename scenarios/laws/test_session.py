@@ -13,6 +13,7 @@ from lasttick.laws.tools import same_credentials
 from lasttick.laws.verdict import NotApplicable
 
 from .acts import NO_ACT, Act, act_of, tools_of, usual_tool
+from .leases import term, term_of
 
 OPENINGS = 3
 
@@ -70,8 +71,7 @@ async def _cannot_end(target: Target, act: Act, owner: Caller, other: Caller) ->
 
 
 def _ended_s(profile: Profile) -> float:
-    lease = profile.lease
-    return 5.0 + (lease.ttl_s if lease.session_end == "keeps" and lease.ttl_s else 0.0)
+    return 5.0 + (term(profile).high_s if profile.lease.session_end == "keeps" else 0.0)
 
 
 @law("session/ended-is-ended", verbs=("session.end", "effects"), seconds=_ended_s)
@@ -94,10 +94,13 @@ async def test_ended_is_ended(target: Target) -> None:
             if subject is None:
                 await heir.open()
                 return await act.alone(heir)
-            kept_s = target.ttl_s if target.lease.session_end == "keeps" else 0.0
-            await target.sleep(kept_s + target.lag_s("lease.release") + target.tolerance_s)
+            late_s = target.lag_s("lease.acquire") + target.tolerance_s
+            await target.sleep(term_of(target).high_s if target.lease.session_end == "keeps" else late_s)
             taken = await subject.acquire(heir)
-            must(taken.outcome not in ("busy", "pending"), "what an ended session held is not free", taken)
+            # In a queue: whether it was still held in a reading that was sent when it had to be granted.
+            waited = taken.pending_s is not None and taken.pending_s > taken.sent_s + late_s
+            is_held = taken.outcome in ("busy", "pending") or waited
+            must(not is_held, "what an ended session held is not free", taken)
             return await subject.use(heir) if taken.ok and target.bound("lease.use") else taken
 
         said, effects = await target.sandwich(lambda: _works(act, owner), in_the_ended, by_the_heir)

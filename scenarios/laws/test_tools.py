@@ -13,6 +13,7 @@ from lasttick.laws.untouched import judged
 from lasttick.laws.verdict import NotApplicable, NotShown
 
 from .acts import LEASES, Act, Foreign, act_of, foreign_tools, usual_tool
+from .leases import let_go
 
 
 def _tried_s(profile: Profile) -> float:
@@ -103,7 +104,8 @@ async def _contend(act: Act, holder: Caller, other: Caller) -> None:
 
 async def _lose(act: Act, holder: Caller, other: Caller) -> None:
     """The holder gives it back and uses it all the same, and then another has it."""
-    if await act.let_go(holder) is not None:
+    assert act.subject is not None
+    if await let_go(act.target, act.subject, holder) is not None:
         await act.alone(holder)
         await _arrives(act, await act.well(other), "what was given back cannot be acquired and used")
 
@@ -176,9 +178,9 @@ async def _one_of_each(target: Target) -> Said | None:
         if target.bound("lease.holder"):
             await target.read("lease.holder")
         if act.subject is not None and has_leases:
-            if target.lease.busy == "refuses":
-                await act.subject.acquire(callers[1])
-            await act.alone(callers[1])
+            # Where a newcomer waits, or is given another, only a use of what is not his is refused.
+            contend = act.subject.acquire if target.lease.busy == "refuses" else act.subject.use
+            await contend(callers[1])
         if tool is not None:
             for foreign in (await foreign_tools(target))[:1]:
                 await act.call(foreign.other, foreign.tool)

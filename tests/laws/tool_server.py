@@ -1,7 +1,7 @@
 """Somebody's tool server over plain HTTP: callers with tokens, sessions, two tools, and the resource's own log.
 
-Clean it keeps all laws of tools and sessions; a fault of FAULTS shows in the verdict of one. A call without a session is
-served too.
+Clean it keeps all laws of tools and sessions; a fault of FAULTS shows in the verdict of one.
+A call without a session is served too.
 """
 
 from __future__ import annotations
