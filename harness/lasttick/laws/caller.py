@@ -85,11 +85,6 @@ class Caller:
         spec = self.spec if route is None else self.spec.model_copy(update={"route": route})
         return self.target.keep(Caller(self.target, self.name, spec))
 
-    @property
-    def has_session(self) -> bool:
-        """Whether the target has said anything that this session goes by, and that another could present."""
-        return self.wire.session_id is not None or bool(self.names)
-
     def borrow(self, other: Caller) -> None:
         """From now on present the other's session, with one's own credentials; it is not this caller's to end."""
         self.wire.borrow(other.wire)
