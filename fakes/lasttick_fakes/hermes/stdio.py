@@ -56,7 +56,9 @@ class StdioSession:
 
     def _send(self, message: Mapping[str, Any]) -> None:
         try:
-            self._stream.write(json.dumps(message, separators=(",", ":"), ensure_ascii=False).encode() + b"\n")
+            self._stream.write(
+                json.dumps(message, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+            )
         except (OSError, RuntimeError) as error:
             raise ConnectionClosed from error
 
