@@ -49,7 +49,8 @@ async def run_hermes(
 ) -> Finished:
     """Run to the end; `argv` starts with the program's name, `env` is its whole environment.
 
-    The status is 0 whatever servers and tools did; 1 when the model could not be asked, 2 for a bad command line.
+    `transport` reaches the model and servers at URLs: the caller's, who closes it; None for real sockets. The status is
+    0 whatever servers and tools did; 1 when the model could not be asked or is not configured, 2 for a bad command line.
     """
     try:
         command = parse(argv[1:])
@@ -84,5 +85,6 @@ async def run_hermes(
         said = await turn.run(ModelClient(config, http, clock))
     finally:
         await end(servers, tasks)
-        await http.aclose()
+        if transport is None:
+            await http.aclose()
     return Finished(said.status, turn.warning + said.out, f"{trouble}{said.err}\nsession_id: {session_id}\n")
