@@ -50,7 +50,7 @@ async def run_hermes(
     """Run to the end; `argv` starts with the program's name, `env` is its whole environment.
 
     `transport` reaches the model and servers at URLs: the caller's, who closes it; None for real sockets. The status is
-    0 whatever servers and tools did; 1 when the model could not be asked or is not configured, 2 for a bad command line.
+    0 whatever servers and tools did; 1 without a model or an answer of it, 2 for a bad command line.
     """
     try:
         command = parse(argv[1:])
