@@ -6,7 +6,7 @@ STAMP := $(VENV)/.lasttick-installed
 # Some machines switch compiled Python files off, which triples the start of every command.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: venv scenarios test process lint types lock clean
+.PHONY: venv scenarios test process mutants lint types lock clean
 
 venv: $(STAMP)
 
@@ -21,8 +21,11 @@ $(STAMP): requirements.lock pyproject.toml
 scenarios: $(STAMP)
 	$(VENV)/bin/pytest scenarios
 
-process: $(STAMP)
-	$(VENV)/bin/pytest scenarios --lasttick-mode process -n 4
+process: $(STAMP) # mostly waiting: more workers than processors, and who is done takes over from who is not
+	$(VENV)/bin/pytest scenarios --lasttick-mode process -n 6 --dist worksteal
+
+mutants: $(STAMP)
+	$(VENV)/bin/lasttick mutants run
 
 test: $(STAMP)
 	$(VENV)/bin/pytest tests -n 2

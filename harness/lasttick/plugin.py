@@ -388,20 +388,27 @@ def _current() -> ItemRun:
     return _RUNNING[-1]
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    if not item.get_closest_marker(MARK):
-        return (yield)
-    assert isinstance(item, pytest.Function)
+@contextmanager
+def started(item: pytest.Function) -> Iterator[ItemRun]:
+    """While open, calling the item's function plays it. Raises pytest's Skipped when its mode lacks what it needs."""
     run = ItemRun(item)
     item.stash[ITEM_RUN] = run
     if reason := not_applicable(run.spec, run.settings.mode):
         pytest.skip(reason)
     _RUNNING.append(run)
     try:
-        return (yield)
+        yield run
     finally:
         _RUNNING.pop()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    if not item.get_closest_marker(MARK):
+        return (yield)
+    assert isinstance(item, pytest.Function)
+    with started(item):
+        return (yield)
 
 
 ITEM_RUN: pytest.StashKey[ItemRun] = pytest.StashKey()

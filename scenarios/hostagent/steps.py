@@ -16,8 +16,18 @@ HELD_BY_MCP = "device held by active MCP session"
 
 async def heard(world: World, cloud: Any) -> None:
     """Wait until the cloud has taken a heartbeat since its last start, so that its scheduler may use the host."""
+    last_s = world.now_s + 2 * world.ttl_s
     while not any(view["last_seq"] is not None for view in await cloud_view(world, cloud)):
+        assert world.now_s < last_s, f"the cloud heard of no host within {2 * world.ttl_s:g} s"
         await world.until(world.now_s + world.tick_s)
+
+
+async def moving(world: World, phone: Any) -> None:
+    """Wait until a driver call runs on the phone, which must not take longer than two TTLs."""
+    last_s = world.now_s + 2 * world.ttl_s
+    while not phone.running:
+        assert world.now_s < last_s, f"no driver call has begun on {phone.device_id} within {2 * world.ttl_s:g} s"
+        await world.advance(world.tick_s)
 
 
 async def cloud_view(world: World, cloud: Any) -> list[dict[str, Any]]:

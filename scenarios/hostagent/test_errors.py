@@ -10,7 +10,7 @@ import pytest
 
 from lasttick import World, scenario
 
-from .steps import HELD_BY_MCP, heard, listening, refused_start, workflow
+from .steps import HELD_BY_MCP, heard, listening, moving, refused_start, workflow
 
 Row = Callable[[World], Awaitable[None]]
 
@@ -58,8 +58,7 @@ async def row_2(world: World) -> None:
     await heard(world, cloud)
     await phone.slow("tap", host.ttl_s)
     task = await cloud.submit(workflow=workflow(90, 300), device_id="phone-1")
-    while not phone.running:
-        await world.advance(world.tick_s)
+    await moving(world, phone)
     with listening(world) as log:
         answer = await alice.tap("phone-1")
     expect(
@@ -148,8 +147,7 @@ async def row_9(world: World) -> None:
     alice, bob = await host.client("alice"), await host.client("bob")
     await phone.slow("tap", host.ttl_s / 2)
     call = alice.begin_tap("phone-1")
-    while not phone.running:
-        await world.advance(world.tick_s)
+    await moving(world, phone)
     call.drop()
     await alice.vanish()
     expect_held(await bob.tap("phone-1"), "phone-1", alice)
@@ -291,8 +289,7 @@ async def test_two_calls_in_flight_never_share_a_request_id(world: World) -> Non
     alice, bob = await host.client("alice"), await host.client("bob")
     await phone.slow("tap", host.ttl_s / 2)
     call = alice.begin_tap("phone-1")
-    while not phone.running:
-        await world.advance(world.tick_s)
+    await moving(world, phone)
     status = {"name": "device_status", "arguments": {"device_id": "phone-1"}}
     for same in (call.request_id, str(call.request_id)):  # the SDK files both under one text
         second = await alice.raw.request("tools/call", status, id=same)

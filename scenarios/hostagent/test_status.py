@@ -16,7 +16,7 @@ from lasttick import World, scenario
 from lasttick.model import status
 from lasttick.model.lease import Holder
 
-from .steps import heard, workflow
+from .steps import heard, moving, workflow
 
 HOLDERS = {None: None, "mcp": Holder("mcp", "a" * 32), "cloud": Holder("cloud", "assignment-1")}
 TABLE = {
@@ -98,8 +98,7 @@ class Stage:
 
     async def _assign(self) -> str:
         task_id: str = await self.cloud.submit(workflow=workflow(90, 300), device_id="phone-1")
-        while not self.phone.running:
-            await self.world.advance(self.world.tick_s)
+        await moving(self.world, self.phone)
         return task_id
 
 

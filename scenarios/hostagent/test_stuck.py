@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lasttick import World, scenario
 
-from .steps import heard, listening, workflow
+from .steps import heard, listening, moving, workflow
 
 
 @scenario("HA-10")
@@ -19,8 +19,7 @@ async def test_a_hung_call_ends_in_driver_stuck_and_quarantine(world: World) -> 
     alice, bob = await host.client("alice"), await host.client("bob")
     await phone.hang()
     call = alice.begin_tap("phone-1")
-    while not phone.running:
-        await world.advance(world.tick_s)
+    await moving(world, phone)
     started_s = phone.log[-1].t_s
     with listening(world) as log:
         await world.until(started_s + host.max_call_s + 2 * world.tick_s)

@@ -12,7 +12,7 @@ from lasttick.laws.said import Said
 from lasttick.laws.subject import Subject
 from lasttick.laws.target import Target
 from lasttick.laws.tools import callable_tools, listed, may_use
-from lasttick.laws.verdict import NotApplicable, NotShown
+from lasttick.laws.verdict import NotApplicable, NotShown, control
 
 LEASES = ("lease.acquire", "lease.use")
 NO_ACT = (
@@ -119,16 +119,22 @@ class Foreign:
 
 
 async def foreign_tools(target: Target) -> list[Foreign]:
-    """Every tool that a law may call, with somebody who may and each caller who may not; empty when there is none."""
+    """Every tool that a law may call, with somebody who may and each caller who may not; empty when there is none.
+
+    Raises NotShown when no list is answered ok.
+    """
     profile = target.deployment.profile
     sees: dict[Caller, tuple[str, ...]] = {}
+    lists: list[Said] = []
     for name, spec in profile.callers.items():
         if not spec.decides:
             caller = target.caller(name)
             await caller.open()  # a refusal is an answer here
             # Who was given no session, where a call names one, has no call to make.
             with contextlib.suppress(NotShown):
-                sees[caller] = listed(await caller.list_tools())
+                lists.append(await caller.list_tools())
+                sees[caller] = listed(lists[-1])
+    control(any(said.ok for said in lists), "nobody's tools can be listed", *lists)
     names = list(dict.fromkeys(tool for seen in sees.values() for tool in seen))
     found = []
     for tool in callable_tools(profile, names):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
+import asyncio
+import math
 
 from lasttick import Target, control, must
 from lasttick.laws.caller import Caller
@@ -16,6 +16,7 @@ from .leases import (
     Watch,
     acquire_is_use,
     acted,
+    another,
     at_once,
     begin,
     conclude,
@@ -32,6 +33,30 @@ from .leases import (
     term_of,
     until_free,
 )
+
+RACES = 4
+EARLY, LATE = 0.4, 0.8
+"""When in a term something is said that renews, and something that must not: it shows only if it adds more than the
+lag."""
+
+
+async def race(watch: Watch, lease: Subject, alice: Caller, bob: Caller) -> tuple[Caller, Caller]:
+    """Both ask at the same time, again and again. Winner and loser of the last time."""
+    target = watch.target
+    for left in reversed(range(RACES)):
+        for caller in (alice, bob):
+            if caller.over:
+                opened = await caller.again()
+                control(opened.ok, f"{caller.name} cannot open a session", opened)
+        said, his = await asyncio.gather(lease.acquire(alice), lease.acquire(bob))
+        control(said.ok or his.ok, "neither of two callers is granted a free resource", said, his)
+        winner, loser = (alice, bob) if said.ok else (bob, alice)
+        await acted(target, lease, winner, said if said.ok else his)
+        await watch.judged()
+        if not left or await let_go(target, lease, winner) is None:
+            break
+        await target.sleep(target.lag_s("lease.release"))
+    return winner, loser
 
 
 async def hand_over(target: Target, lease: Subject, alice: Caller, bob: Caller) -> None:
@@ -57,21 +82,22 @@ async def hand_over(target: Target, lease: Subject, alice: Caller, bob: Caller) 
 
 
 async def ask_during_call(target: Target, lease: Subject, bob: Caller) -> list[Said]:
-    """Again and again, where he is refused; once when the term is over, where he waits or gets another resource."""
-    long_s = long_call_of(target)
-    began_s = target.now_s
-    if target.lease.busy == "provisions":
-        await target.until(began_s + term_of(target).high_s + target.ttl_s / 8)
-        return [await lease.acquire(bob)]
-    if target.lease.busy == "queues":
-        await target.sleep(target.tolerance_s)
-        return [await lease.acquire(bob)]
-    answers = []
-    while target.now_s < began_s + long_s:
-        answers.append(await lease.acquire(bob))
-        if answers[-1].ok:
-            break
-        await target.sleep(min(target.ttl_s / 8, began_s + long_s - target.now_s))
+    """Again and again, where he is refused; once, where he waits, or gets another resource when the term is over.
+
+    Whatever he is granted he uses at once. His answers, the use last.
+    """
+    began_s, long_s = target.now_s, long_call_of(target)
+    if target.lease.busy == "refuses":
+        answers = [await lease.acquire(bob)]
+        while not answers[-1].ok and target.now_s < began_s + long_s:
+            await target.sleep(min(target.ttl_s / 8, began_s + long_s - target.now_s))
+            answers.append(await lease.acquire(bob))
+    else:
+        wait_s = target.tolerance_s if target.lease.busy == "queues" else term_of(target).high_s + target.ttl_s / 8
+        await target.until(began_s + wait_s)
+        answers = [await lease.acquire(bob)]
+    if answers[-1].ok and not acquire_is_use(target):
+        answers.append(await lease.use(bob))
     return answers
 
 
@@ -80,10 +106,11 @@ async def expires_after(target: Target, alice: Caller, bob: Caller, event: str) 
     async with target.subject() as lease:
         said = await lease.acquire(alice)
         control(said.ok, f"{alice.name} is not granted a free resource", said)
-        await target.until(said.sent_s + 0.4 * expected.low_s)
         if event == "acquire":
+            await target.until(said.sent_s + LATE * expected.low_s)
             await renew_nothing(target, lease, alice)
         else:
+            await target.until(said.sent_s + EARLY * expected.low_s)
             say = {"use again": lease.use, "renew again": lease.renew, "acquire again": lease.acquire}[event]
             said = await say(alice)
             control(said.ok, f"{alice.name} cannot renew a lease by {event}", said, timing=True)
@@ -92,6 +119,23 @@ async def expires_after(target: Target, alice: Caller, bob: Caller, event: str) 
         look = await until_free(target, lease, bob, span(said), expected)
         await conclude(target, lease, bob, look, f"the lease of {alice.name} after {event}", expected)
     target.case(event)
+
+
+async def expires_beside_another(target: Target, alice: Caller, bob: Caller) -> None:
+    """What she does with another resource does not lengthen it. Shortening it is the target's own affair."""
+    expected = term_of(target)
+    async with target.subject() as lease, another(target) as second:
+        if second is None:
+            return
+        began = await begin(target, lease, alice)
+        await target.until(began.sent_s + LATE * expected.low_s)
+        taken = await second.acquire(alice)
+        if not (taken.ok and (await second.use(alice)).ok):
+            return  # one lease at a time
+        look = await until_free(target, lease, bob, began, expected)
+        what = f"the lease of {alice.name}, who used another resource,"
+        await conclude(target, lease, bob, look, what, Interval(-math.inf, expected.high_s))
+    target.case("use of another resource")
 
 
 async def renew_nothing(target: Target, lease: Subject, alice: Caller) -> None:
@@ -124,30 +168,39 @@ async def session_ends(target: Target, alice: Caller, bob: Caller) -> None:
     target.case("ended")
 
 
-async def session_ends_under_call(target: Target, alice: Caller, bob: Caller) -> None:
+async def leaves_under_call(target: Target, alice: Caller, bob: Caller, how: str) -> None:
+    """Her session ends, or she vanishes, while a call of hers runs: nobody else acts there before it has ended."""
     watch = Watch(target)
     async with target.subject() as lease:
         await begin(target, lease, alice)
         hold_s = short_call_of(target)
+        answers = []
         async with running(lease.use(alice, hold_s=hold_s)) as call:
             await target.sleep(hold_s / 4)
-            ended = await lease.end_session(alice)
-            control(ended.ok, f"{alice.name} cannot end her session", ended)
-            until = Interval(0.0, term_of(target).high_s + hold_s)
-            look = await until_free(target, lease, bob, span(ended), until)
+            if how == "ended":
+                answers.append(await lease.end_session(alice))
+                control(answers[0].ok, f"{alice.name} cannot end her session", *answers)
+            else:
+                await alice.vanish()
+            over_s = target.now_s + hold_s
+            while target.now_s < over_s and not (answers and answers[-1].verb == "lease.acquire" and answers[-1].ok):
+                answers.append(await lease.acquire(bob))
+                await target.sleep(hold_s / 8)
             said = await call
-        if look.granted is not None:
-            await acted(target, lease, bob, look.granted)
-        await watch.judged()
+        await target.until(over_s)
         mine = await target.effect_of(said, ended=True)
-        if mine is None or mine.end is None:
-            return  # the call was stopped on its way, or nothing tells when it ended: nothing was judged
-        control(look.granted is not None, f"{bob.name} does not get what {alice.name} has left", ended, *look.saids)
-    target.case("ended under a call")
+        if answers[-1].ok:
+            await acted(target, lease, bob, answers[-1])
+        await watch.judged()
+        if mine is not None and mine.end is not None:  # else it was stopped on its way, or nothing tells when it ended
+            target.case(f"{how} under a call")
 
 
-async def meddle(lease: Subject, other: Caller) -> None:
-    """What somebody who holds nothing can say about another's lease. Only what comes of it matters."""
+async def meddle(lease: Subject, other: Caller, until_s: float) -> None:
+    """What somebody who holds nothing can say about another's lease. Only what comes of it matters.
+
+    `until_s`: till when it surely is another's; later it could be had for the asking.
+    """
     profile = lease.target.deployment.profile
     says = {"lease.renew": lease.renew, "lease.release": lease.release, "session.end": lease.end_session}
     if profile.stands_for("lease.release") == "session.end":
@@ -160,10 +213,11 @@ async def meddle(lease: Subject, other: Caller) -> None:
                 control(opened.ok, f"{other.name} cannot open a session", opened)
             answers.append(await say(other))
     control(any(said.ok or said.refused for said in answers), "nothing that another said was answered", *answers)
+    control(lease.target.now_s < until_s, "the lease may have been over before it was meddled with", timing=True)
 
 
-async def taken_over(target: Target, lease: Subject, alice: Caller, bob: Caller, look: Look) -> None:
-    watch = Watch(target)
+async def taken_over(watch: Watch, lease: Subject, alice: Caller, bob: Caller, look: Look) -> None:
+    target = watch.target
     control(look.granted is not None, f"{bob.name} does not get what {alice.name} has lost", *look.saids)
     assert look.granted is not None
     await acted(target, lease, bob, look.granted)
@@ -173,8 +227,8 @@ async def taken_over(target: Target, lease: Subject, alice: Caller, bob: Caller,
     control(not effects, "the call of a holder that had lost its lease arrived", said, timing=True)
 
 
-async def stale_in_long_call(target: Target, lease: Subject, alice: Caller, bob: Caller) -> None:
-    watch = Watch(target)
+async def stale_in_long_call(watch: Watch, lease: Subject, alice: Caller, bob: Caller) -> None:
+    target = watch.target
     async with running(lease.use(bob, hold_s=long_call_of(target))) as call:
         await target.sleep(term_of(target).high_s + target.ttl_s / 8)
         tried = await lease.use(alice)
@@ -214,91 +268,3 @@ async def reported_in_long_call(target: Target, lease: Subject, alice: Caller) -
     wrong = lease.is_reported_held(said) is not True
     must(not (wrong and during), "it is reported free during a call of its holder", used, said)
     control(during, "nobody looked when the term was surely over and the call not", used, said, timing=True)
-
-
-# -- how a busy resource answers
-
-
-async def busy_refuses(watch: Watch, lease: Subject, alice: Caller, bob: Caller) -> list[Said]:
-    """Asked thrice, since one answer may have been long on its way."""
-    target = watch.target
-    answers = [await lease.acquire(bob) for _ in range(3)]
-    granted = next((said for said in answers if said.ok), None)
-    if granted is not None:
-        await acted(target, lease, bob, granted)
-        await watch.judged()
-    for said in answers:
-        control(not said.ok, "the lease may be over already", said, timing=True)
-        control(said.outcome not in ("lost", "error"), "a busy resource gave no answer that says anything", said)
-        must(said.outcome == "busy", f"a busy resource answered {said.outcome}; lease.busy = refuses means busy", said)
-    limit_s = target.lag_s("lease.acquire") + target.tolerance_s
-    fastest_s = min(said.answered_s - said.sent_s for said in answers)
-    slowest_s = max(_trips_s(target, answers))
-    text = f"a refusal took {fastest_s:.3f} s at least; declared: {limit_s:.3f} s (lag_s and tolerance_s of [lease])"
-    must(fastest_s <= limit_s + slowest_s, f"{text}, and no other answer took more than {slowest_s:.3f} s", *answers)
-    control(fastest_s <= limit_s, f"{text}, but others took as long", *answers, timing=True)
-    return answers
-
-
-async def busy_queues(watch: Watch, lease: Subject, alice: Caller, bob: Caller) -> list[Said]:
-    """He waits until she lets go, and then has it."""
-    target = watch.target
-    async with running(lease.acquire(bob)) as asked:
-        await target.sleep(short_call_of(target))
-        await let_go(target, lease, alice)
-        said = await asked
-    if said.ok:
-        await acted(target, lease, bob, said)
-    await watch.judged()
-    must(
-        not said.refused, f"a busy resource answered {said.outcome}; lease.busy = queues means a place in a queue", said
-    )
-    control(said.ok, f"{bob.name} was queued and did not get the resource when it was free", said)
-    control(said.pending_s is not None, f"{bob.name} was not seen to wait; lease.acquire needs a poll", said)
-    return [said]
-
-
-async def busy_provisions(watch: Watch, lease: Subject, alice: Caller, bob: Caller) -> list[Said]:
-    """He gets another one."""
-    target, hers = watch.target, lease.resource
-    said = await lease.acquire(bob)
-    must(not said.refused, f"a busy resource answered {said.outcome}; lease.busy = provisions means another one", said)
-    control(said.ok, f"{bob.name} was not granted a resource", said)
-    control(hers is not None and said.resource is not None, "lease.acquire puts out no resource to compare", said)
-    await acted(target, lease, bob, said)
-    must(said.resource != hers, f"{bob.name} was given {hers}, which {alice.name} holds", said)
-    return [said]
-
-
-BUSY = {"refuses": busy_refuses, "queues": busy_queues, "provisions": busy_provisions}
-
-
-def _trips_s(target: Target, without: list[Said]) -> list[float]:
-    """What the other answers of this law took, without the time that a call was to last."""
-    own = [said for said in target.deployment.history if said.law == target.law and said not in without]
-    return [said.answered_s - said.sent_s - float(said.inputs.get("hold", 0.0)) for said in own]
-
-
-def secrets_of(alice: Caller, bob: Caller) -> dict[str, str]:
-    """What opens doors for Alice and not for Bob, by name: her session, her headers and variables."""
-    secrets = {"session id": alice.wire.session_id or ""}
-    for kind in ("headers", "env", "vars"):
-        his = getattr(bob.spec, kind)
-        for name, value in getattr(alice.spec, kind).items():
-            if isinstance(value, str) and value not in his.values():
-                secrets[f"{name} of her {kind}"] = value.rpartition(" ")[2]
-    return {name: value for name, value in secrets.items() if len(value) >= SECRET_CHARS_MIN}
-
-
-def must_not_tell(said: Said, secrets: dict[str, str]) -> None:
-    told = _text(said.reply.document()) + said.reply.raw
-    for name, value in secrets.items():
-        must(value not in told, f"the answer to {said.caller} has the {name} of the holder in it", said)
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
-
-
-SECRET_CHARS_MIN = 8
-"""Shorter ones occur by chance."""

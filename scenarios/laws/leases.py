@@ -84,14 +84,18 @@ def renews(target: Target, event: str) -> bool:
 
 
 async def let_go(target: Target, lease: Subject, caller: Caller) -> Said | None:
-    """The holder gives it back, in whatever way it can; None: only its TTL frees it. Raises NotShown."""
+    """The holder gives it back, in whatever way it can; None: only its TTL frees it. Raises NotShown.
+
+    Who is refused when the TTL may be over already has nothing left to give back.
+    """
     if caller.can("lease.release"):
         said = await lease.release(caller)
     elif caller.can("session.end") and target.lease.session_end == "frees":
         said = await lease.end_session(caller)
     else:
         return None
-    control(said.ok, f"{caller.name} cannot give its own lease back", said)
+    over = said.refused and said.answered_s >= lease.may_end_s(caller)
+    control(said.ok or over, f"{caller.name} cannot give its own lease back", said)
     return said
 
 
@@ -108,6 +112,19 @@ async def running(work: Coroutine[Any, Any, Said]) -> AsyncIterator[asyncio.Task
         if not task.done():
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+
+
+@contextlib.asynccontextmanager
+async def another(target: Target) -> AsyncIterator[Subject | None]:
+    """A second resource beside the one that a law has; None where there is only one.
+
+    Only one law may hold two: each of two such laws could wait for what the other has.
+    """
+    if target.deployment.subjects_max < 2:
+        yield None
+        return
+    async with target.subject() as second:
+        yield second
 
 
 # -- to be kept off

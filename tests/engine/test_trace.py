@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from lasttick.engine.trace import Event, Redactor, Trace, linked_lines, split_link, trace_sha256
+from lasttick.engine.trace import Event, Redactor, Trace, linked_lines, split_link, trace_sha256, wall_text
 
 EVENT = Event(17, 60_000_000_000, "2026-01-01T00:01:00.000Z", "phone-1", "driver.start", "c7", {"tool": "tap"})
 
@@ -67,11 +70,41 @@ def test_the_longer_of_two_secrets_is_replaced_first_and_keeps_its_first_alias()
     assert redact("x") == "x"
 
 
+def test_a_text_that_was_written_before_its_secret_was_known_is_written_anew() -> None:
+    redact = Redactor()
+    event = {"abcdefgh": "to abcdefgh", "deep": ["abcdefgh"]}
+    assert redact(event) == event
+    redact.learn("abcdefgh", "session-1")
+    assert redact(event) == {"session-1": "to session-1", "deep": ["session-1"]}
+
+
+def test_what_is_no_text_stays_as_it_is_and_mappings_become_objects() -> None:
+    class Name(str):
+        pass
+
+    redact = Redactor()
+    redact.learn("abcdefgh", "session-1")
+    given = {1: True, None: 1.5, "none": None, "name": Name("abcdefgh"), "map": MappingProxyType({"abcdefgh": (2,)})}
+    assert redact(given) == {
+        "1": True,
+        "None": 1.5,
+        "none": None,
+        "name": "session-1",
+        "map": {"session-1": [2]},
+    }
+    assert redact({}) == {}
+
+
 def test_each_link_covers_the_line_and_all_before_it() -> None:
     plain = [split_link(line)[1] for line in linked_lines([EVENT, EVENT, EVENT])]
     wall = [split_link(line)[1] for line in linked_lines([replace(EVENT, wall="later"), EVENT, EVENT])]
     assert len(set(plain)) == 3
     assert all(one != two for one, two in zip(plain, wall, strict=True)), "the chain covers wall time too"
+
+
+@given(st.datetimes(timezones=st.just(UTC)))
+def test_wall_time_is_written_as_iso_8601_in_milliseconds(moment: datetime) -> None:
+    assert wall_text(moment) == moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def test_stamped_by_the_clock_of_its_example_unless_another_process_stamped_it() -> None:

@@ -157,8 +157,7 @@ BINDINGS = [
         "module:Class.method",
     ),
     (changed(USE, HTTP + '\nheaders = { "a b" = "c" }'), "f:12 ([lease.use] headers.a b)", "its name has a character"),
-    (changed(USE, HTTP + '\nheaders = { a = "b\\n" }'), "f:12 ([lease.use] headers.a)", "its value has a character"),
-    (changed(USE, HTTP + '\nheaders = { a = "é" }'), "f:12 ([lease.use] headers.a)", "its value has a character"),
+    (changed(USE, HTTP + '\nheaders = { a = "b\\nc" }'), "f:12 ([lease.use] headers.a)", "its value has a character"),
     (
         changed(USE, "run = ['a', '{mark}']\nenv = { 'A=B' = 'c' }"),
         "f:12 ([lease.use] env.A=B)",
@@ -232,6 +231,10 @@ def test_say_has_both_words() -> None:
         "f:22 ([approval.decide] say): say has one word only\n"
         "  expected: both approve and deny (contract laws, Binding)\n  next: add the other",
     )
+
+
+def test_a_header_may_be_any_line_and_its_ends_are_nothing() -> None:
+    loads(changed(USE, HTTP + '\nheaders = { a = "é \\t{mark}\\n" }'), "f", {})
 
 
 def test_a_json_body_may_be_any_value() -> None:

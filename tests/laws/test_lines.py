@@ -103,8 +103,8 @@ def test_a_header_after_its_inner_table_is_where_the_table_is() -> None:
 
 
 def test_two_quotes_may_stand_before_the_end_of_a_text() -> None:
-    assert line_of('a = """x"""""\nb = 1\n', ["b"]) == 2
-    assert line_of("a = '''x'''''\nb = 1\n", ["b"]) == 2
+    assert line_of('a = ["""x""""",\n1]\n', ["a", 1]) == 2
+    assert line_of("a = ['''x''''',\n1]\n", ["a", 1]) == 2
 
 
 @pytest.mark.parametrize("text", ["a = [", "a = {b = ", "[a", "[[a]", 'a = "', "= 1", "a", 'a."\\q" = 1', "a = [1 2]"])

@@ -95,6 +95,8 @@ def test_where_the_target_is(text: str, where: str, says: str) -> None:
         'url = "http://lab:4700"\nallow_hosts = ["lab:4700"]',
         'url = "http://lab"\nallow_hosts = ["lab:80"]',
         'url = "https://lab"\nallow_hosts = ["lab:443"]',
+        'url = "http://[fd00::1]"\nallow_hosts = ["[fd00::1]:80"]',
+        'url = "http://[fd00::1]"\nallow_hosts = ["fd00::1"]',
     ],
 )
 def test_targets_that_may_be_acted_on(target: str) -> None:

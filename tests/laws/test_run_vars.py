@@ -69,7 +69,17 @@ def test_there_is_no_shell() -> None:
 
 
 def test_it_reads_nothing_from_the_terminal() -> None:
-    assert resolve(loaded("import sys; print(repr(sys.stdin.read()))")).profile.vars["both"] == "''"
+    reader, writer = os.pipe()
+    terminal = os.dup(0)
+    try:
+        os.write(writer, b"typed")
+        os.dup2(reader, 0)
+        os.close(writer)
+        assert resolve(loaded("import sys; print(repr(sys.stdin.read()))")).profile.vars["both"] == "''"
+    finally:
+        os.dup2(terminal, 0)
+        os.close(terminal)
+        os.close(reader)
 
 
 @pytest.mark.parametrize(

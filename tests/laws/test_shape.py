@@ -181,3 +181,4 @@ def test_a_great_many_problems_are_cut() -> None:
     error = refused(GOOD + "\n".join(f"k{number} = 1" for number in range(100)))
     assert len(error.problems) == 100
     assert str(error).endswith("and 80 more")
+    assert str(error).count("unknown key") == 20

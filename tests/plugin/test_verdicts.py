@@ -112,11 +112,11 @@ def test_junit_shows_inconclusive_as_failed(project: Any) -> None:
 def test_what_is_printed(project: Any) -> None:
     project.write(STORY)
     ran = project.run()
-    assert "FAIL own/story/fails (HA-06, HA-13) at t=90.000" in ran.out
+    assert "FAIL own/story/fails (HA-06, HA-13, lease/outlives-long-call, " in ran.out
     assert "alice" in ran.out
     assert "phone-1" in ran.out
     assert re.search(r"seed 1; replay: lasttick replay \d{8}T\d{6}Z-\w+ own/story/fails", ran.out)
-    assert "INCONCLUSIVE own/story/cannot-tell (HA-08)" in ran.out
+    assert "INCONCLUSIVE own/story/cannot-tell (HA-08, lease/reported-is-held)" in ran.out
     assert "1 fail, 1 inconclusive, 1 not applicable, 3 pass; mode virtual, seed 1" in ran.out
     assert "run folder: reports/runs/" in ran.out
     # The scenario's own line is shown, not the machinery that played it.

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from lasttick.engine.trace import Trace
-from lasttick.targets import children, process
+from lasttick.targets import children, process, serve
 from lasttick.targets.children import Child, ChildFailed
 from lasttick.targets.nursery import nursery
+from lasttick.targets.outcome import StartRefused
 
 READY = 'print(\'{"name": "x", "url": "http://127.0.0.1:1", "pid": 7}\', file=sys.stderr, flush=True); '
 IDLE = "time.sleep(60)"
@@ -159,6 +160,50 @@ def test_a_part_of_the_nursery_that_breaks_tells_why(tmp_path: Path) -> None:
     part = nursery().begin(["serve", 5], log, {})  # type: ignore[list-item]
     assert part.wait(30) == 70
     assert "Traceback" in log.read_text()
+
+
+def test_what_a_part_of_the_nursery_prints_is_kept_apart_from_what_it_complains_about(tmp_path: Path) -> None:
+    log, out = tmp_path / "part.log", tmp_path / "part.out"
+    for file in (log, out):
+        file.touch()
+    part = nursery().begin(["mcp-token", "--identity-dir", str(tmp_path / "host")], log, {}, out)
+    assert part.wait(30) == 0
+    assert len(out.read_text().strip()) >= 43
+    assert log.read_text() == ""
+
+
+def test_a_token_in_process_mode_is_that_of_the_command_or_its_refusal(tmp_path: Path) -> None:
+    async def body() -> None:
+        world = process.ProcessWorld(seed=1, trace=Trace(), path=tmp_path)
+        folder = tmp_path / "host"
+        token = await world.mcp_token(folder)
+        assert token == await world.mcp_token(folder) == serve.mcp_token(folder)
+        (folder / "host_mcp_token.json").write_text("{}")
+        with pytest.raises(StartRefused, match="host_mcp_token"):
+            await world.mcp_token(folder)
+
+    asyncio.run(body())
+
+
+def test_an_mcp_token_that_is_interrupted_leaves_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    begin = nursery().begin
+
+    def kept(*arguments: Any) -> Any:
+        made.append(begin(*arguments))
+        return made[-1]
+
+    async def body() -> None:
+        world = process.ProcessWorld(seed=1, trace=Trace(), path=tmp_path)
+        monkeypatch.setattr(nursery(), "begin", kept)
+        task = asyncio.create_task(world.mcp_token(tmp_path / "host"))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(body())
+    assert [child.poll() for child in made] == [-9]
 
 
 def test_a_start_that_is_interrupted_leaves_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

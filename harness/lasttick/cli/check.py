@@ -86,6 +86,8 @@ def _refuse_wrong_options(asked: Asked) -> None:
     workers = asked.workers
     if workers is not None and workers != "auto" and not (workers.isascii() and workers.isdigit()):
         raise UsageError(f"-n is {workers!r}", "a number of processes, or auto", "try -n 2")
+    if asked.only is not None and not asked.only.strip():
+        raise UsageError(f"--only is {asked.only!r}", "the id of a law, part of one, or a pattern", "drop it for all")
     for other, given in (("--plan", asked.plan), ("--only", asked.only is not None)):
         if asked.write_scope and given:
             raise UsageError(

@@ -64,8 +64,7 @@ def collect(config: Path, only: str | None) -> list[Collected]:
     with redirect_stdout(said):
         status = pytest.main([*_arguments(config, [str(laws_folder())]), "--collect-only"], plugins=[collector])
     if status != pytest.ExitCode.OK:
-        print(said.getvalue(), file=sys.stderr)
-        raise UsageError("the laws cannot be collected", "those that came with lasttick", "install it again")
+        raise _uncollected(collector.problems or said.getvalue().splitlines()[-1:])
     laws = collector.laws
     if only is None:
         return laws
@@ -114,11 +113,29 @@ def play(
     return gathered.played(int(status), said.getvalue())
 
 
+def _uncollected(problems: Sequence[str]) -> UsageError:
+    said = "; ".join(map(plain, problems))
+    return UsageError(
+        f"the laws cannot be collected: {said}", "those that came with lasttick", "install lasttick again"
+    )
+
+
+def _last_line(report: pytest.CollectReport | pytest.TestReport) -> str:
+    """Where it was, and what went wrong, without pytest's own traceback."""
+    lines = report.longreprtext.strip().splitlines() or ["no reason given"]
+    return f"{report.nodeid}: {lines[-1].removeprefix('E').strip()}"
+
+
 class _Collector:
     """A pytest plugin: every law that pytest finds."""
 
     def __init__(self) -> None:
         self.laws: list[Collected] = []
+        self.problems: list[str] = []
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.problems.append(_last_line(report))
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         for item in session.items:
@@ -143,6 +160,7 @@ class _Gathered:
         self._printed: list[str] = []
         self._broken: list[str] = []
         self._interrupted = False
+        self._uncollected: list[str] = []
         self._config: pytest.Config | None = None
 
     # -- hooks
@@ -154,7 +172,7 @@ class _Gathered:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         values = [value for name, value in report.user_properties if name == PROPERTY and report.when == "call"]
         if not values and report.failed:
-            self._broken.append(f"{report.nodeid} ({report.when}): {report.longreprtext.strip().splitlines()[-1:]}")
+            self._broken.append(_last_line(report))
         for value in values:
             result = ScenarioResult.from_json(json.loads(str(value)))
             self._results.append(result)
@@ -163,7 +181,7 @@ class _Gathered:
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
-            self._broken.append(f"{report.nodeid}: {report.longreprtext}")
+            self._uncollected.append(_last_line(report))
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         self._interrupted = excinfo.type is KeyboardInterrupt
@@ -183,6 +201,8 @@ class _Gathered:
             return Played(code=INTERRUPTED)
         for broken in self._broken:
             print(f"lasttick: {plain(broken)}", file=sys.stderr)
+        if self._uncollected:
+            raise _uncollected(self._uncollected)
         if status not in FINE:
             print(said, file=sys.stderr)
             return Played(code=USAGE if status == pytest.ExitCode.USAGE_ERROR else INCONCLUSIVE)

@@ -31,7 +31,7 @@ _HTTP = re.compile(r"[A-Z]+ (?:/|https?://|\{[A-Za-z_][A-Za-z0-9_]*\})\S*")
 _PYTHON = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 _POINTER = re.compile(r"(?:/(?:[^~/]|~[01])*)*")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_HEADER_VALUE = re.compile(r"[\t -~]*")
+_HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
 
 
 def check_bindings(profile: Profile, source: Source) -> Iterator[Problem]:
@@ -50,12 +50,12 @@ def check_bindings(profile: Profile, source: Source) -> Iterator[Problem]:
 
 def headers(path: Path, values: Mapping[str, str], source: Source) -> Iterator[Problem]:
     for name, value in values.items():
-        if not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(value):
+        if not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(value.strip()):
             yield source.problem(
                 (*path, "headers", name),
                 f"header {shown(name)} can not be sent: {'its value' if _HEADER_NAME.fullmatch(name) else 'its name'} "
                 "has a character that headers may not have",
-                "letters, digits and - in the name, one line of ASCII as the value (RFC 9110, 5.5)",
+                "letters, digits and - in the name, one line as the value (RFC 9110, 5.5)",
                 "correct it; a variable may hold a line end",
             )
 

@@ -133,6 +133,11 @@ class Deployment:
         binding = self.profile.reach("lease.acquire")
         return binding is not None and "resource" in names_in(binding.model_dump(exclude={"out", "outcomes", "poll"}))
 
+    @property
+    def subjects_max(self) -> int:
+        """How many subjects there can be at once; 0 before the first."""
+        return 0 if self._pool is None else len(self._pool.names)
+
     async def pool(self, listed: Callable[[], Awaitable[Sequence[str]]]) -> Pool:
         """The pool of resources: those of the profile, else those that `listed` finds free, else the target chooses."""
         async with self._pool_lock:

@@ -190,8 +190,6 @@ class _Reader:
         self.found[path] = bisect_right(self._line_starts, start)
         if implied:
             self._implied.add(path)
-        else:
-            self._implied.discard(path)
 
 
 def _name(key: str) -> str:

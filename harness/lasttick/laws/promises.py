@@ -110,15 +110,18 @@ def _url(path: Path, url: str, profile: Profile, source: Source) -> Iterator[Pro
             "an address without credentials, which logs would show",
             'put them into the headers of a caller: Authorization = "${NAME}"',
         )
-    elif not is_loopback(host) and not {host, f"{host}:{port}"} & {
-        entry.lower() for entry in profile.target.allow_hosts
-    }:
+    elif not is_loopback(host) and not _is_listed(host, port, profile.target.allow_hosts):
         yield source.problem(
             path,
             f"{host} is not this machine",
             "a loopback address, or a host of [target] allow_hosts: a check acts on what it is pointed at",
             f'if it may be acted on, add allow_hosts = ["{host}"] to [target]',
         )
+
+
+def _is_listed(host: str, port: int | None, allow_hosts: Sequence[str]) -> bool:
+    shown_host = f"[{host}]" if ":" in host else host
+    return any(entry.lower() in (host, shown_host, f"{shown_host}:{port}") for entry in allow_hosts)
 
 
 def _callers(profile: Profile, source: Source) -> Iterator[Problem]:

@@ -96,6 +96,11 @@ class Subject:
             self._lose(caller)
         return said
 
+    def may_end_s(self, caller: Caller) -> float:
+        """From which instant on the TTL of what this caller was granted may be over."""
+        surely_s = 2 * self.target.tolerance_s
+        return self._held_until_s.get(caller, 0.0) - surely_s
+
     async def reported(self) -> Said:
         """`lease.holder`, read by somebody else."""
         return await self.target.read("lease.holder", resource=self.resource)
@@ -141,8 +146,8 @@ class Subject:
             *(caller.say(verb, names, **inputs, resource=names.get("resource", self.name)) for names in leases)
         )
         renews = RENEWING.get(verb) in (self.target.lease.renewed_by or ())
-        if saids[0].ok and renews and caller in self._leases:
-            self._holds(caller, saids[0])
+        if saids[0].outcome in ("ok", "lost") and renews and caller in self._leases:
+            self._holds(caller, saids[0])  # also when it is lost: it may have happened
         return saids[0]
 
     async def _given_back(self, caller: Caller) -> bool:
@@ -170,7 +175,8 @@ class Subject:
         self._holds(caller, said)
 
     def _holds(self, caller: Caller, said: Said) -> None:
-        until_s = said.answered_s + (self.target.lease.ttl_s or 0.0)
+        over_s = max(said.answered_s, said.sent_s + float(said.inputs.get("hold", 0.0)))
+        until_s = over_s + (self.target.lease.ttl_s or 0.0)
         self._held_until_s[caller] = max(self._held_until_s.get(caller, 0.0), until_s)
 
     def _lose(self, caller: Caller) -> None:

@@ -44,7 +44,7 @@ def fill(value: Any, names: Mapping[str, Any]) -> Any:
     if isinstance(value, str):
         only = _only_name(value)
         return _look_up(only, names) if only is not None else _filled(value, names, as_text)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {key: fill(item, names) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [fill(item, names) for item in value]
@@ -88,7 +88,7 @@ def as_text(value: Any) -> str:
 def _names(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield from (name for match in _PIECE.finditer(value) if (name := match.group(1)) is not None)
-    elif isinstance(value, Mapping):
+    elif isinstance(value, dict):
         for item in value.values():
             yield from _names(item)
     elif isinstance(value, list | tuple):
@@ -102,6 +102,8 @@ def _only_name(text: str) -> str | None:
 
 
 def _filled(text: str, names: Mapping[str, Any], written: Callable[[Any], str]) -> str:
+    if "{" not in text:
+        return text
     open_braces = 0
 
     def one(match: re.Match[str]) -> str:

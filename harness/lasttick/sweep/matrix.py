@@ -1,23 +1,21 @@
 """Every scenario against every mutant, over a pool of processes that collect the scenarios once each.
 
-A worker is one pytest session whose loop plays what it is given. First the reference plays everything, watched: a
-scenario that is red without a mutant proves nothing, and one that never enters what a mutant replaces is not played
-with it. Of those that do not claim the mutant's requirement, one set of parameters and one example speak for all.
+First the reference plays everything, watched: a scenario that is red without a mutant proves nothing, and one that
+never enters what a mutant replaces is not played with it. Of those that do not claim the mutant's requirement, one set
+of parameters and one example speak for all.
 """
 
 from __future__ import annotations
 
-import json
 import multiprocessing
-import os
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import redirect_stdout
 from dataclasses import dataclass
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from queue import Empty
 from typing import Any
+
+from lasttick.sweep.worker import work
 
 REFERENCE = "reference"
 ANSWER_S = 300.0
@@ -45,9 +43,7 @@ class Matrix:
         self._todo: Any = context.Queue()
         self._done: Any = context.Queue()
         self._pool: list[SpawnProcess] = [
-            context.Process(
-                target=_worker, args=(str(scenarios), seed, examples_max, self._todo, self._done), daemon=True
-            )
+            context.Process(target=work, args=(str(scenarios), seed, examples_max, self._todo, self._done), daemon=True)
             for _ in range(workers)
         ]
 
@@ -79,7 +75,8 @@ class Matrix:
 
     def mutants(self, jobs: Mapping[str, Sequence[str]], on_row: Callable[[Row], None]) -> list[Row]:
         """Play these scenarios with each mutant; `on_row` is told each row as it comes. Rows in the order of `jobs`."""
-        for mutant_id, ids in jobs.items():
+        # The longest first, so that at the end no process waits long for another.
+        for mutant_id, ids in sorted(jobs.items(), key=lambda job: -len(job[1])):
             self._todo.put(("play", (mutant_id, list(ids))))
         rows: dict[str, Row] = {}
         for _ in jobs:
@@ -121,75 +118,3 @@ def to_play(
         elif mutant_id in mutants and stem(id_) not in stems:
             stems[stem(id_)] = chosen[id_] = None
     return list(chosen)
-
-
-def _worker(scenarios: str, seed: int, examples_max: int, todo: Any, done: Any) -> None:
-    import pytest
-
-    arguments = [scenarios, "-q", "-p", "no:cacheprovider", "--rootdir=.", "--import-mode=importlib", "--no-header"]
-    arguments += [
-        "--tb=no",
-        "--lasttick-seed",
-        str(seed),
-        "--lasttick-brief",
-        "-o",
-        f"lasttick_examples={examples_max}",
-    ]
-    with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
-        code = pytest.main(arguments, plugins=[_Loop(todo, done)])
-    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-        sys.exit(int(code))
-
-
-class _Loop:
-    """Replaces pytest's loop over the items."""
-
-    def __init__(self, todo: Any, done: Any) -> None:
-        self._todo = todo
-        self._done = done
-
-    def pytest_runtestloop(self, session: Any) -> bool:
-        from lasttick.marks import MARK, item_id
-        from lasttick.mutants import catalogue, find
-        from lasttick.plugin import OPTIONS
-        from lasttick.sweep.reach import Reach
-
-        settings = session.config.stash[OPTIONS]
-        items = {item_id(item): item for item in session.items}
-        claims = {id_: item.get_closest_marker(MARK).args[0].claims for id_, item in items.items()}
-        reach = Reach(catalogue())
-        while (job := self._todo.get()) is not None:
-            what, wanted = job
-            if what == "list":
-                self._done.put(list(items))
-            elif what == "watch":
-                settings.mutant = None
-                watched = []
-                with reach.watching():
-                    for id_ in wanted:
-                        verdict = _verdict(items[id_])
-                        watched.append((id_, verdict, reach.changeable_by(reach.take())))
-                self._done.put(watched)
-            else:
-                mutant_id, ids = wanted
-                settings.mutant = find(mutant_id)
-                told = {}
-                for id_ in ids:
-                    settings.first_only = settings.mutant.breaks not in claims[id_]
-                    told[id_] = _verdict(items[id_])
-                settings.first_only = False
-                self._done.put((mutant_id, told))
-        return True
-
-
-def _verdict(item: Any) -> str:
-    """An item that broke outside its body is red too."""
-    from _pytest.runner import runtestprotocol
-
-    from lasttick.plugin import PROPERTY
-
-    for report in runtestprotocol(item, log=False, nextitem=None):
-        for name, value in report.user_properties:
-            if name == PROPERTY:
-                return str(json.loads(str(value))["verdict"])
-    return "fail"

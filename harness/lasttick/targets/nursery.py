@@ -5,7 +5,7 @@ first process world of a test process, loads what `lasttick serve` needs, and fo
 its own, with its own pid, signals, sockets and memory, that runs the very command line. When the test process goes, the
 nursery sees the end of its input and takes its children with it.
 
-    request, a line of JSON on standard input:   {"arguments": [...], "log": path, "environ": {...}}
+    request, a line of JSON on standard input:   {"arguments": [...], "log": path, "out": path, "environ": {...}}
     answers, lines of JSON on standard output:   {"pid": n} for each request, and {"ended": n, "code": c} at each end
 """
 
@@ -30,9 +30,16 @@ NEEDED = (
     "lasttick.cli.serve",
     "lasttick.mutants.hostagent",
     "lasttick.reference.hostagent.agent",
+    "lasttick.reference.hostagent.rack_client",
     "lasttick.targets.serve",
     "lasttick_fakes.cloud",
     "lasttick_fakes.devices",
+    # What others load only when a part begins to serve: half of the time it takes to start one.
+    "anyio._backends._asyncio",
+    "encodings.idna",
+    "uvicorn.lifespan.off",
+    "uvicorn.protocols.http.h11_impl",
+    "uvicorn.protocols.websockets.auto",
 )
 
 
@@ -50,9 +57,11 @@ class Nursery:
         self.codes: dict[int, int] = {}
         self._text = b""
 
-    def begin(self, arguments: Sequence[str], log: Path, environ: Mapping[str, str]) -> Forked:
-        """Fork a part that runs `lasttick ARGUMENTS`, its standard error in `log`."""
-        request = {"arguments": list(arguments), "log": str(log), "environ": dict(environ)}
+    def begin(
+        self, arguments: Sequence[str], log: Path, environ: Mapping[str, str], out: Path = Path(os.devnull)
+    ) -> Forked:
+        """Fork a part that runs `lasttick ARGUMENTS`, its standard error in `log`, its standard output in `out`."""
+        request = {"arguments": list(arguments), "log": str(log), "out": str(out), "environ": dict(environ)}
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(request).encode() + b"\n")
         self._process.stdin.flush()
@@ -178,9 +187,9 @@ def _become(request: dict[str, Any]) -> None:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        log = os.open(request["log"], os.O_WRONLY | os.O_APPEND)
-        for source, target in ((nowhere, 0), (nowhere, 1), (log, 2)):
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        out, log = (os.open(request[name], os.O_WRONLY | os.O_APPEND) for name in ("out", "log"))
+        for source, target in ((nothing, 0), (out, 1), (log, 2)):
             os.dup2(source, target)
         os.environ.update(request["environ"])
         sys.argv = ["lasttick", *request["arguments"]]
@@ -190,6 +199,7 @@ def _become(request: dict[str, Any]) -> None:
     except BaseException:
         traceback.print_exc()
     finally:
+        sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
 

@@ -11,8 +11,6 @@ import asyncio
 import atexit
 import json
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 import urllib.request
@@ -128,15 +126,25 @@ class ProcessWorld(World):
         return child, ready
 
     async def mcp_token(self, identity_dir: Path) -> str:
-        command = [sys.executable, "-m", "lasttick", "mcp-token", "--identity-dir", str(identity_dir)]
         if self.mutant is not None:
             self.inconclusive("`lasttick mcp-token` cannot be started as a mutant; virtual mode can")
-        child = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        out, errors = await child.communicate()
-        if child.returncode == REFUSED:
-            raise StartRefused(errors.decode(errors="replace"))
-        assert child.returncode == 0, f"`lasttick mcp-token` ended with {child.returncode}: {errors!r}"
-        return out.decode().strip()
+        self._spawned += 1
+        out, errors = (self.path / f"mcp-token-{self._spawned}.{name}" for name in ("out", "log"))
+        for file in (out, errors):
+            file.touch()
+        child = nursery().begin(["mcp-token", "--identity-dir", str(identity_dir)], errors, {}, out)
+        try:
+            while (code := child.poll()) is None:
+                await asyncio.sleep(POLL_S)
+        except BaseException:
+            # As with a part that starts: it must not go on in a folder that is removed now.
+            child.kill()
+            child.wait()
+            raise
+        if code == REFUSED:
+            raise StartRefused(errors.read_text(errors="replace"))
+        assert code == 0, f"`lasttick mcp-token` ended with {code}: {errors.read_text(errors='replace')!r}"
+        return out.read_text().strip()
 
     def mcp_token_work(self, identity_dir: Path, number: int = 0) -> NoReturn:
         self.inconclusive("forked children exist in virtual mode only; mark the rung accordingly")

@@ -67,6 +67,8 @@ def test_depth() -> None:
         assert (value_of(text) == text) is deep
     wide = json.dumps([[1]] * 500)
     assert not deeper_than(json.loads(wide), wide)
+    exact = "[" * 100 + "]" * 99 + ", []]"
+    assert not deeper_than(json.loads(exact), exact)
     objects = '{"a":' * 101 + "1" + "}" * 101
     assert deeper_than(json.loads(objects), objects)
 

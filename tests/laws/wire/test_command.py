@@ -160,6 +160,10 @@ def test_what_runs_on_in_the_background_is_left_alone() -> None:
     os.kill(reply.body, 9)
 
 
+def test_output_may_come_a_little_after_the_end() -> None:
+    assert run("sh", "-c", "(sleep 0.2; echo late) &").body == "late"
+
+
 def test_output_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "BODY_MAX", 1_000_000)
     reply = run("yes")

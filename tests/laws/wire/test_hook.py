@@ -82,7 +82,17 @@ class Lab:
     def close(self):
         LOG.append("close " + self.about["name"])
 
+    def spoil(self):
+        self.about["headers"]["A"] = "z"
+
     number = 3
+
+    class Other:
+        def __init__(self, about):
+            self.about = about
+
+        def told(self):
+            return self.about
 
     class Inner:
         async def ping(self):
@@ -101,6 +111,15 @@ class Silent:
 
     def close(self):
         LOG.append("close")
+
+class Slow:
+    async def ping(self):
+        LOG.append("ping")
+
+    async def close(self):
+        LOG.append("closing")
+        await asyncio.sleep(3600)
+        LOG.append("closed")
 
 class Broken:
     def __init__(self):
@@ -168,6 +187,14 @@ def test_one_instance_for_a_callers_session(log: list[str]) -> None:
 def test_what_an_instance_is_told(log: list[str]) -> None:
     about = {"url": "http://127.0.0.1:1/mcp", "headers": {"A": "b"}, "env": {"C": "d", "E": "f"}, "name": "alice"}
     assert ask("Lab.told").body == about
+
+    async def body() -> None:
+        alice = wire()
+        await alice.send(call("Lab.spoil"))
+        assert (await alice.send(call("Lab.Other.told"))).body == about  # an instance of its own
+        await alice.close()
+
+    asyncio.run(body())
 
 
 def test_a_plain_method_runs_beside_the_loop(log: list[str]) -> None:
@@ -297,6 +324,16 @@ def test_vanishing_is_silent_where_the_class_can(log: list[str]) -> None:
         assert log == ["ping", "open alice", "close alice", "vanish"]
 
     asyncio.run(body())
+
+
+def test_an_instance_that_does_not_want_to_close(log: list[str]) -> None:
+    async def main(loop: Any) -> None:
+        alice = CallerWire(Place(timeout_s=3.0))
+        await alice.send(call("Slow.ping"))
+        await alice.close()
+        assert (loop.time(), log) == (3.0, ["ping", "closing"])
+
+    run_virtual(main)
 
 
 def test_in_virtual_time(log: list[str]) -> None:

@@ -137,6 +137,17 @@ def test_a_redirect_is_an_answer_and_nothing_goes_where_it_points(kind: str, sta
     assert (reply.ok, reply.status, reply.body, reply.lost) == (False, int(status[:3]), "moved", None)
 
 
+@pytest.mark.parametrize(
+    "where", ["http://[", "//", "http://a:b:c/", "\xff", "http://x/" + "a" * 70_000, "javascript:1", ""]
+)
+def test_a_redirect_to_nowhere_is_an_answer_too(where: str) -> None:
+    answer = http(b"", status="302 Found", extra=f"Location: {where}\r\n".encode().decode("latin-1"))
+    for kind in KINDS:
+        reply, _ = ask(kind, says(answer))
+        assert (reply.ok, reply.status, reply.lost) == (False, 302, None)
+        assert len(reply.raw) < 300
+
+
 def test_a_web_page_is_an_answer_for_http() -> None:
     reply, _ = ask("http", says(http(HTML, kind="text/html")))
     assert (reply.ok, reply.status, reply.body, reply.error) == (True, 200, HTML.decode(), None)
@@ -325,6 +336,8 @@ def test_vanishing_cuts_every_connection(kind: str) -> None:
 HEADS = st.sampled_from(
     [
         b"",
+        b"HTTP/1.1 200 OK\r\nMcp-Session-Id: \xff\xe9 \r\n\r\n"
+        b'{"jsonrpc": "2.0", "id": 1, "result": {"protocolVersion": "\\ud800"}}',
         b"HTTP/1.1 200 OK\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n",
@@ -356,6 +369,11 @@ def test_no_bytes_make_a_wire_raise(head: bytes, pieces: list[bytes]) -> None:
             assert (reply.lost is None) or not reply.ok
             assert len(server.requests) == 1
             reply.document()
+        async with hostile(says(head + b"".join(pieces))) as server:
+            wire = CallerWire(Place(server.url))
+            for reply in (await wire.open(), await wire.list_tools(5.0), await wire.end()):
+                assert (reply.lost is None) or not reply.ok
+            await wire.close()
 
     asyncio.run(body())
 

@@ -85,7 +85,7 @@ def play(story: Callable[[CallerWire, VirtualLoop], Awaitable[Any]], place: Plac
 
 
 def ask(message: Message, place: Place = BASE, **more: Any) -> Reply:
-    return play(lambda wire, loop: wire.send(message), place, **more)  # type: ignore[no-any-return]
+    return play(lambda wire, loop: wire.send(message), place, **more)
 
 
 def test_a_request_and_its_reply() -> None:

@@ -230,6 +230,37 @@ def test_a_door_that_says_no() -> None:
     asyncio.run(body())
 
 
+def test_an_opening_that_failed_is_tried_again_by_the_next_call() -> None:
+    async def comes_up(writer: asyncio.StreamWriter, number: int) -> None:
+        ready = http(rpc({"protocolVersion": "2025-11-25"}, id=number))
+        writer.write(http(b"starting", status="503 Service Unavailable", kind="text/plain") if number == 1 else ready)
+
+    async def body() -> None:
+        async with hostile(comes_up) as server:
+            wire = CallerWire(Place(server.url))
+            assert (await wire.send(Message("tool", "tap"))).status == 503
+            await wire.send(Message("tool", "tap"))
+            methods = [request.partition(b'"method":"')[2].partition(b'"')[0] for request in server.requests]
+            assert methods == [b"initialize", b"initialize", b"notifications/initialized", b"tools/call"]
+            await wire.close()
+
+    asyncio.run(body())
+
+
+@pytest.mark.parametrize("version", ["2025-11-25\r\nX-Admin: 1", "\ud800", "", " ", 7, None])
+def test_a_version_that_no_header_can_carry(version: Any) -> None:
+    async def body() -> None:
+        async with hostile(says(http(rpc({"protocolVersion": version})), then="hang")) as server:
+            wire = CallerWire(Place(server.url))
+            assert (await wire.open()).ok
+            await wire.send(Message("tool", "tap"))
+            await wire.end()
+            assert not any(b"mcp-protocol-version" in request.lower() for request in server.requests)
+            await wire.close()
+
+    asyncio.run(body())
+
+
 def test_a_server_without_session_ids_has_nothing_to_end() -> None:
     async def body() -> None:
         hello = http(rpc({"protocolVersion": "2025-11-25"}))

@@ -71,6 +71,11 @@ for line in sys.stdin:
     elif params["name"] == "answer-and-die":
         result(number, "yes")
         os._exit(0)
+    elif params["name"] == "heir":
+        if os.fork() == 0:
+            time.sleep(0.1)
+            result(number, "late")
+        os._exit(0)
     elif params["name"] == "close":
         os.close(1)
         time.sleep(60)
@@ -197,9 +202,9 @@ def test_a_process_that_dies_loses_every_call(command: tuple[str, ...]) -> None:
         await asyncio.sleep(0.2)
         died = await wire.send(tool("die"))
         for reply in (died, await waiting, await wire.send(tool("echo"))):
-            assert reply.lost is not None
-            assert reply.lost.startswith("the process can not answer: it ended with exit code 3; its standard error: ")
-            assert reply.lost.endswith(" | ".join(f"last words {n}" for n in range(10, 30)))
+            said = " | ".join(f"last words {n}" for n in range(10, 30))
+            how = "the process can not answer: it ended with exit code 3; its standard error: "
+            assert reply.lost == how + said
         assert (await wire.end()).body == {"exit_code": 3}
 
     play(story, Place(command=command))
@@ -209,7 +214,11 @@ def test_an_answer_before_the_death_counts(command: tuple[str, ...]) -> None:
     async def story(wire: CallerWire) -> None:
         assert (await wire.send(tool("answer-and-die"))).body == "yes"
 
+    async def late(wire: CallerWire) -> None:
+        assert (await wire.send(tool("heir"))).body == "late"
+
     play(story, Place(command=command))
+    play(late, Place(command=command))
 
 
 def test_a_process_that_closes_its_output_is_as_good_as_dead(command: tuple[str, ...]) -> None:

@@ -118,8 +118,9 @@ def test_both_spellings_answer_200_and_nothing_redirects(tmp_path: Path) -> None
 def test_the_mutant_mount_redirects_is_visible(tmp_path: Path) -> None:
     async def body(site: Site) -> None:
         async with site.agent().running() as agent:
-            answer = await site.post(agent, {"id": 0, "method": "initialize", "params": INITIALIZE})
+            answer = await site.post(agent, {"id": 0, "method": "initialize", "params": INITIALIZE}, path="/mcp/")
             assert answer.status_code == 307
+            assert await site.session(agent), "who uses the one spelling must not notice"
 
     with find("hostagent/mount-redirects").applied():
         run(tmp_path, body)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import json
+from collections.abc import Mapping
 from typing import Any
 
 BODY_MAX = 8_000_000
@@ -90,6 +91,12 @@ def shortened(text: str, limit: int = RAW_MAX) -> str:
     while end and text[end - 1] not in _WORD_ENDS:
         end -= 1
     return f"{text[:end]}... ({len(text)} characters)"
+
+
+def http_raw(status: int, headers: Mapping[str, str], text: str) -> str:
+    """An HTTP answer as a person is shown it."""
+    where = f" (location: {shortened(headers['location'], 200)})" if "location" in headers else ""
+    return f"HTTP {status}{where} {shortened(text)}"
 
 
 def failure_of(error: BaseException) -> str:

@@ -94,11 +94,11 @@ class CallerWire:
 
     async def vanish(self) -> None:
         await self._hang_up("vanished")
-        await self._hooks.vanish()
+        await self._hooks.vanish(self._place.timeout_s)
 
     async def close(self) -> None:
         await self._hang_up("been closed")
-        await self._hooks.close()
+        await self._hooks.close(self._place.timeout_s)
 
     # -- inside
 

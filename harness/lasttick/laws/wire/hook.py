@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import importlib
 import inspect
 import json
@@ -28,7 +29,7 @@ class Hooks:
     what it raises, the error.
     """
 
-    def __init__(self, about: Mapping[str, Any]) -> None:
+    def __init__(self, about: dict[str, Any]) -> None:
         self._about = about
         self._instances: dict[str, Any] = {}
 
@@ -40,7 +41,7 @@ class Hooks:
             raise _unreachable(message.what, f"{path} has no method {method_name!r}")
         try:
             if path not in self._instances:
-                self._instances[path] = kind(dict(self._about)) if _takes_one(kind) else kind()
+                self._instances[path] = kind(copy.deepcopy(self._about)) if _takes_one(kind) else kind()
             returned = await _called(getattr(self._instances[path], method_name), message.args)
         except _RAISED as error:
             return _raised(error)
@@ -51,21 +52,22 @@ class Hooks:
             return _raised(error)
         return _returned(returned)
 
-    async def vanish(self) -> None:
+    async def vanish(self, within_s: float) -> None:
         """`vanish` of each instance, for one that can cut its connections without a word; else as `close`."""
-        await self._end("vanish", "close", "aclose")
+        await self._end(within_s, "vanish", "close", "aclose")
 
-    async def close(self) -> None:
-        """`close` or `aclose` of each instance, if it has one."""
-        await self._end("close", "aclose")
+    async def close(self, within_s: float) -> None:
+        """`close` or `aclose` of each instance, if it has one. Whoever takes longer is left behind."""
+        await self._end(within_s, "close", "aclose")
 
-    async def _end(self, *names: str) -> None:
+    async def _end(self, within_s: float, *names: str) -> None:
         while self._instances:
             _, instance = self._instances.popitem()
             method = next((method for name in names if callable(method := getattr(instance, name, None))), None)
             if method is not None:
                 with contextlib.suppress(*_RAISED):  # it is over either way, and nobody asked for an answer
-                    await _called(method, {})
+                    async with asyncio.timeout(within_s):
+                        await _called(method, {})
 
 
 class _Threads(Executor):

@@ -14,24 +14,29 @@ from urllib.parse import urlencode
 import httpx
 
 from lasttick.laws.reply import Reply, lost
-from lasttick.laws.wire.answers import BODY_MAX, TooLarge, failure_of, lines_of, shortened, text_of, value_of
+from lasttick.laws.wire.answers import BODY_MAX, TooLarge, failure_of, http_raw, lines_of, text_of, value_of
 from lasttick.laws.wire.message import Message, WireError
 from lasttick.laws.wire.place import Place, address, encoded
 from lasttick_fakes.client.reply import SseParser
 
 _ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+_OWN_HEADERS = {"user-agent": b"lasttick", "accept": b"*/*", "accept-encoding": b"identity"}
 OUR_MISTAKE = (httpx.LocalProtocolError, httpx.UnsupportedProtocol)
 """Raised before anything is sent."""
 
 
 class HttpWire:
-    """`transport` is shared, and closed by whoever made it."""
+    """`transport` is shared, and closed by whoever made it.
+
+    It is asked directly: httpx's client reads where a redirect points even if it must not follow it, and raises when it
+    can make nothing of that.
+    """
 
     def __init__(self, place: Place, headers: Mapping[str, str], transport: httpx.AsyncBaseTransport) -> None:
         self._place = place
         self._headers = headers
-        self._client = httpx.AsyncClient(transport=transport, trust_env=False, follow_redirects=False, timeout=None)
-        self._client.headers = httpx.Headers({"user-agent": "lasttick", "accept": "*/*", "accept-encoding": "identity"})
+        self._transport = transport
+        self._cookies = httpx.Cookies()
 
     async def send(self, message: Message) -> Reply:
         """The whole answer; of an event stream that has not ended in time, what it said so far. Raises WireError."""
@@ -62,7 +67,7 @@ class HttpWire:
         if message.query:
             pairs = httpx.QueryParams(_pairs(message.query))
             url = url.copy_with(query=b"&".join(part for part in (url.query, str(pairs).encode("ascii")) if part))
-        headers = {**encoded(self._headers), **encoded(message.headers)}
+        headers = {**_OWN_HEADERS, **encoded(self._headers), **encoded(message.headers)}
         content: bytes | None = None
         if message.json is not None:
             content = json_bytes(message.json)
@@ -71,11 +76,15 @@ class HttpWire:
             content = urlencode(_pairs(message.form)).encode("ascii")
             headers.setdefault("content-type", b"application/x-www-form-urlencoded")
         raw = [(name.encode("ascii"), value) for name, value in headers.items()]
-        return self._client.build_request(method, url, headers=raw, content=content)
+        request = httpx.Request(method, url, headers=raw, content=content)
+        self._cookies.set_cookie_header(request)
+        return request
 
     async def _exchange(self, request: httpx.Request, answer: _Answer) -> None:
-        response = await self._client.send(request, stream=True)
+        response = await self._transport.handle_async_request(request)
+        response.request = request
         try:
+            self._cookies.extract_cookies(response)
             answer.begin(response)
             async for chunk in response.aiter_bytes():
                 answer.feed(chunk)
@@ -127,8 +136,7 @@ class _Answer:
         """As a person is shown it; nothing while not even a status has come."""
         if self._status is None:
             return ""
-        where = f" (location: {self._headers['location']})" if "location" in self._headers else ""
-        return f"HTTP {self._status}{where} {shortened(text_of(bytes(self._data), self._charset))}"
+        return http_raw(self._status, self._headers, text_of(bytes(self._data), self._charset))
 
     def _type(self) -> str:
         return self._headers.get("content-type", "").lower()

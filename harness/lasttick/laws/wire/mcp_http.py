@@ -6,20 +6,24 @@ Source: contract laws, "Binding"; contract mcp_sdk.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from typing import Any
 
 import httpx
 
 from lasttick.laws.reply import Reply, lost
-from lasttick.laws.wire.answers import BODY_MAX, TooLarge, failure_of
+from lasttick.laws.wire.answers import BODY_MAX, TooLarge, failure_of, shortened, text_of
 from lasttick.laws.wire.http import OUR_MISTAKE, json_bytes, lower
 from lasttick.laws.wire.message import Message, WireError
 from lasttick.laws.wire.place import Place, encoded, endpoint
 from lasttick.laws.wire.rpc import all_tools, not_json_rpc, rpc_reply
 from lasttick_fakes.client import HeaderEdits, LostTransport, McpClient
 from lasttick_fakes.client import Reply as Answer
+from lasttick_fakes.client.mcp import VERSIONS
 from lasttick_fakes.client.reply import SseParser, json_rpc
+
+_HEADER_TEXT = re.compile(r"[\x21-\x7e]+")
 
 
 class McpHttp:
@@ -84,6 +88,13 @@ class _Client(McpClient):
         super().__init__(url, token=None, **rest)
         self._caller = headers
 
+    async def initialize(self, protocol_version: str = VERSIONS["handshake"]) -> Answer:
+        """A version that no header can carry is not taken over: it would spoil every later request."""
+        answer = await super().initialize(protocol_version)
+        if self.protocol_version is not None and not _HEADER_TEXT.fullmatch(self.protocol_version):
+            self.protocol_version = None
+        return answer
+
     async def send(
         self, http_method: str, body: bytes = b"", headers: HeaderEdits | None = None, request_id: Any = None
     ) -> Answer:
@@ -112,7 +123,7 @@ async def _told(exchange: Awaitable[Answer], number: int | None = None) -> Reply
     if answer.message is not None:
         return rpc_reply(answer.message, number, answer.body, status=answer.http_status, headers=headers)
     if answer.http_status == 200 and headers.get("content-type", "").lower().startswith("text/event-stream"):
-        return lost("the event stream ended before the answer", answer.body.decode("utf-8", "replace")[:200])
+        return lost("the event stream ended before the answer", shortened(text_of(answer.body), 200))
     return not_json_rpc(answer.http_status, headers, answer.body)
 
 

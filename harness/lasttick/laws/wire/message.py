@@ -15,8 +15,9 @@ Kind: TypeAlias = Literal["tool", "http", "run", "python"]
 class Message:
     """`what`: tool name, `POST /path?..` or `POST http://..`, nothing (run), `module:Class.method`.
 
-    `args`: tool arguments, or keyword arguments of the python method. `path_only` is told apart by `what` itself: a
-    path goes to the origin of the target's URL. `json` is sent when it is not None, else `form` when that is not None.
+    `args`: tool arguments, or keyword arguments of the python method. A path in `what` goes to the origin of the
+    target's URL. `headers` win over the caller's, for kind `tool` at a URL too (so a session id of somebody else can be
+    tried). `json` is sent when it is not None, else `form` when that is not None.
     """
 
     kind: Kind

@@ -26,7 +26,7 @@ class Place:
     """`url`: an MCP endpoint or the base of an HTTP API; `command`: speaks MCP on stdio (it wins if both are there).
 
     `env` is added to the environment of every process. `allow_hosts`: `lab` (any port) or `lab:4700`. `timeout_s`
-    bounds what has no time-out of its own: open and end.
+    bounds what has no time-out of its own: open, end and close.
     """
 
     url: str | None = None

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from lasttick.laws.reply import Reply
-from lasttick.laws.wire.answers import DEPTH_MAX, deeper_than, lines_of, shortened, text_of, value_of
+from lasttick.laws.wire.answers import DEPTH_MAX, deeper_than, http_raw, lines_of, shortened, text_of, value_of
 
 PAGES_MAX = 100
 """Pages of one tools/list."""
@@ -24,8 +24,8 @@ def rpc_reply(
     those of its HTTP answer.
     """
     text = text_of(data)
-    raw = shortened(text) if status is None else f"HTTP {status} {shortened(text)}"
     headers = headers or {}
+    raw = shortened(text) if status is None else http_raw(status, headers, text)
 
     def failed(error: Any, body: Any = None, meta: Any = None, lines: tuple[str, ...] = ()) -> Reply:
         return Reply(False, status, headers, body, error, meta, lines, raw=raw)
@@ -36,7 +36,9 @@ def rpc_reply(
         return failed(message.get("error"))
     given = message.get("id")
     if request_id is not None and (type(given) is not int or given != request_id):
-        return failed({"message": f"the answer is for the id {given!r}, not for {request_id}", "body": text[:200]})
+        return failed(
+            {"message": f"the answer is for the id {given!r}, not for {request_id}", "body": shortened(text, 200)}
+        )
     body, lines, meta = _tool_result(message["result"])
     if isinstance(message["result"], dict) and message["result"].get("isError") is True:
         return failed({"message": "\n".join(lines) or "isError", "body": body}, body, meta, lines)
@@ -48,8 +50,7 @@ def not_json_rpc(status: int, headers: Mapping[str, str], data: bytes) -> Reply:
     """A whole HTTP answer to a JSON-RPC request that is none: a web page, a proxy's words, a door's refusal."""
     text = text_of(data)
     error = {"message": "not JSON-RPC", "body": shortened(text, 200)}
-    where = f" (location: {headers['location']})" if "location" in headers else ""
-    raw = f"HTTP {status}{where} {shortened(text)}"
+    raw = http_raw(status, headers, text)
     return Reply(False, status, headers, value_of(text), error, None, lines_of(text), raw=raw)
 
 

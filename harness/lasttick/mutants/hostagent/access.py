@@ -52,12 +52,13 @@ Patch = Callable[[Seam], AbstractContextManager[None]]
 _routes, _security = mcp_server.routes, mcp_server.security
 
 
-def _mounted(app: Any) -> list[BaseRoute]:
-    return [Route("/mcp", _moved, methods=["GET", "POST", "DELETE", "OPTIONS", "PUT"]), Mount("/mcp", app=app)]
+def _one_spelling(app: Any) -> list[BaseRoute]:
+    """As a framework does that knows an address by one spelling and sends the other one there."""
+    return [Route("/mcp", endpoint=app), Route("/mcp/", _moved, methods=["GET", "POST", "DELETE", "OPTIONS", "PUT"])]
 
 
 async def _moved(request: Request) -> RedirectResponse:
-    return RedirectResponse("/mcp/", 307)
+    return RedirectResponse("/mcp", 307)
 
 
 def _prefix(app: Any) -> list[BaseRoute]:
@@ -489,9 +490,9 @@ MUTANTS: list[Mutant] = [
         "hostagent/mount-redirects",
         breaks="HA-01",
         ruling=11,
-        text="MCP is mounted as a sub-application, so one spelling of the path answers with a redirect.",
+        text="MCP has one spelling of its path, and the other one answers with a redirect.",
         killed_by="hostagent/mount/both-spellings-are-the-endpoint",
-        patch=_replace(mcp_server, "routes", _mounted),
+        patch=_replace(mcp_server, "routes", _one_spelling),
     ),
     Mutant(
         "hostagent/token-last-writer-wins",

@@ -40,8 +40,9 @@ class Console:
         self._sessions: dict[str, int] = {}
 
     def add_routes(self, app: FastAPI) -> None:
-        app.add_api_route("/login", self.login, methods=["POST"])
-        app.add_api_route("/api/status", self.status, methods=["GET"])
+        """As plain routes: FastAPI's own keep what they call in caches of the process, and with it the host agent."""
+        app.add_route("/login", self.login, methods=["POST"])
+        app.add_route("/api/status", self.status, methods=["GET"])
 
     async def login(self, request: Request) -> JSONResponse:
         """`{password}` -> 200 `{"ok": true}` and the session cookie; 400 malformed, 401 wrong, 413 too long."""
