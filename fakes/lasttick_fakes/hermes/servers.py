@@ -69,11 +69,7 @@ class ConfiguredServer:
                 async with asyncio.timeout(self.server.connect_s):
                     await self._open(first=wait_s == 0)
                 return
-            except (
-                OSError,
-                RpcError,
-                ValueError,
-            ):  # a time-out is an OSError; ValueError: no program can have this name
+            except (OSError, RpcError, ValueError):  # OSError: also a time-out. ValueError: an impossible name
                 await self._hang_up()
             except GivenUp:
                 return await self._hang_up()
