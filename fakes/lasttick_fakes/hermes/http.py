@@ -153,4 +153,4 @@ def _kind(response: httpx.Response) -> str:
 
 
 def _bytes(message: Any) -> bytes:
-    return json.dumps(message, separators=(",", ":"), ensure_ascii=False).encode()
+    return json.dumps(message, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")

@@ -22,7 +22,11 @@ MAX_TOKENS = 65536
 
 
 class ModelFailed(Exception):
-    """No answer. The message is what the program then prints in its place."""
+    """No answer. The message is what the program then prints in its place. `refused`: another try is of no use."""
+
+    def __init__(self, message: str, *, refused: bool = False) -> None:
+        super().__init__(message)
+        self.refused = refused
 
 
 @dataclass(slots=True)
@@ -63,7 +67,7 @@ class ModelClient:
             except httpx.HTTPStatusError as error:
                 why = f"HTTP {error.response.status_code}: {_reason(error.response)}"
                 if error.response.status_code < 500 and error.response.status_code not in (408, 409, 429):
-                    raise ModelFailed(why) from None
+                    raise ModelFailed(why, refused=True) from None
             except (httpx.HTTPError, ValueError):
                 why = "Connection error."
             if wait_s is not None:

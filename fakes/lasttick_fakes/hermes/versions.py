@@ -27,6 +27,8 @@ class Habits:
     """tools/list is asked again for a next page."""
     probes_pages: bool
     """A page where an MCP endpoint should be gets a second look."""
+    prints_refusals: bool
+    """What a model server says when it refuses a request goes to standard output, as if it were the answer."""
     repeats_lost_calls: bool
     """A call that met a forgotten session is made again in a new one."""
 
@@ -42,6 +44,7 @@ HABITS: dict[str, Habits] = {
         env_prefix=False,
         follows_pages=False,
         probes_pages=False,
+        prints_refusals=False,
         repeats_lost_calls=False,
     ),
     "0.19.0": Habits(
@@ -50,6 +53,7 @@ HABITS: dict[str, Habits] = {
         env_prefix=True,
         follows_pages=True,
         probes_pages=True,
+        prints_refusals=True,
         repeats_lost_calls=True,
     ),
 }
