@@ -106,45 +106,52 @@ tool_call = sa.Table(
 
 
 class Database:
-    """The tables at a URL. `open` it before use and `close` it after; it can be opened once."""
+    """The tables at a URL. `open` it before use and `close` it after; it can be opened once.
+
+    One connection, held for good: taking it from a pool for every transaction costs more than the transaction. When its
+    server went away the next transaction fails, and the one after that connects again.
+    """
 
     def __init__(self, url: sa.URL) -> None:
         self._url = url
         self._engine: Engine | None = None
+        self._connection: Connection | None = None
 
     def open(self) -> None:
         """Connect, and make what is missing. Raises ConfigError."""
         try:
             self._engine = engine(self._url)
-            metadata.create_all(self._engine)
+            self._connection = self._engine.connect()
             with self.begin() as connection:
+                metadata.create_all(connection)
                 found = connection.scalar(sa.select(setting.c.value).where(setting.c.name == "schema"))
                 if found is None:
                     connection.execute(setting.insert().values(name="schema", value=SCHEMA))
-                elif found != SCHEMA:
-                    raise _unusable(self._url, f"its schema is {found[:20]}")
         except (OSError, ImportError, sa.exc.SQLAlchemyError) as error:
             raise _unusable(self._url, reason(error)) from error
+        if found not in (None, SCHEMA):
+            raise _unusable(self._url, f"its schema is {found[:20]}")
 
     def close(self) -> None:
         """Idempotent."""
+        if self._connection is not None:
+            self._connection.close()
         if self._engine is not None:
             self._engine.dispose()
 
     @contextmanager
     def begin(self) -> Iterator[Connection]:
         """One transaction. Nothing may be awaited inside."""
-        if self._engine is None:
+        if self._connection is None:
             raise RuntimeError("the database is not open; expected to be inside `async with platform.running()`")
-        with self._engine.begin() as connection:
-            yield connection
+        with self._connection.begin():
+            yield self._connection
 
 
 def engine(url: sa.URL) -> Engine:
     """Parameters stay out of errors and logs: they are texts of customers, and tokens."""
     if url.get_backend_name() != "sqlite":
-        # One connection is enough, as nothing is awaited inside a transaction; a broken one is replaced.
-        return sa.create_engine(url, pool_size=1, max_overflow=0, pool_pre_ping=True, hide_parameters=True)
+        return sa.create_engine(url, hide_parameters=True)
     _make_private(url)
     made = sa.create_engine(url, poolclass=StaticPool, connect_args={"check_same_thread": False}, hide_parameters=True)
     sa.event.listen(made, "connect", _set_up_sqlite)

@@ -21,6 +21,16 @@ from lasttick.reference.gateway.http_json import Refused
 CONNECT_S = 5.0
 WHERE = "(contract gateway, Answers to bad requests)"
 
+TIMEOUT = httpx.Timeout(None, connect=CONNECT_S).as_dict()
+"""Each step is bounded by the whole: a third party that drips bytes would keep every bound of one step."""
+LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=64)
+HEADERS = (
+    ("content-type", "application/json"),
+    ("accept", "application/json"),
+    ("accept-encoding", "identity"),
+    ("user-agent", "lasttick-gateway"),
+)
+
 NO_CREDENTIALS: Mapping[str, str] = {}
 
 
@@ -33,15 +43,8 @@ class Executors:
     def __init__(self, url: str | None, *, transport: httpx.AsyncBaseTransport | None, timeout_s: float) -> None:
         self._url = None if url is None else url.rstrip("/")
         self._timeout_s = timeout_s
-        self._http = httpx.AsyncClient(
-            transport=transport,
-            # Each step is bounded below by the whole, which a third party that drips bytes would not be.
-            timeout=httpx.Timeout(None, connect=CONNECT_S),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
-            headers={"accept": "application/json", "accept-encoding": "identity", "user-agent": "lasttick-gateway"},
-            follow_redirects=False,
-            trust_env=False,
-        )
+        # A client above the transport would only add what must not happen here: redirects, cookies, proxies.
+        self._transport = transport or httpx.AsyncHTTPTransport(limits=LIMITS, trust_env=False)
 
     async def run(
         self,
@@ -56,15 +59,16 @@ class Executors:
         """The third party's result, a JSON object. Raises Refused with a code `UPSTREAM_*` (502, 504)."""
         if self._url is None:
             raise upstream(502, "UPSTREAM_UNREACHABLE", "no third party is configured")
-        request = self._http.build_request(
+        request = httpx.Request(
             "POST",
             f"{self._url}{path_of(entry, slug)}/{quote(action, safe='')}",
             content=json.dumps(input, ensure_ascii=True, separators=(",", ":")).encode("ascii"),
             headers=[
-                ("content-type", "application/json"),
+                *HEADERS,
                 ("x-correlation-id", run_id),
                 *((header_of(name), value) for name, value in credentials.items()),
             ],
+            extensions={"timeout": TIMEOUT},
         )
         try:
             async with asyncio.timeout(self._timeout_s):
@@ -75,10 +79,10 @@ class Executors:
             raise upstream(502, "UPSTREAM_UNREACHABLE", "the third party can not be reached") from error
 
     async def aclose(self) -> None:
-        await self._http.aclose()
+        await self._transport.aclose()
 
     async def _result(self, request: httpx.Request) -> dict[str, Any]:
-        answer = await self._http.send(request, stream=True)
+        answer = await self._transport.handle_async_request(request)
         try:
             if answer.status_code >= 500:
                 raise upstream(502, "UPSTREAM_ERROR", f"the third party answered HTTP {answer.status_code}")

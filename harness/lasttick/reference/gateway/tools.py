@@ -54,7 +54,7 @@ class ToolGatewayService:
     async def execute(self, admitted: Admitted, body: Mapping[str, Any]) -> Response:
         """200 `{"ok": true, "result"}`. Raises Refused, with a row in the ledger unless the body is not readable."""
         call = read_call(admitted, body)
-        organisation, tools = self._catalogue.org(call.org_id), self._catalogue.tools()
+        organisation, tools = self._catalogue.now(call.org_id)
         attempt = Attempt(admitted, call.run_id, call.tool_name, call.action, call.input, organisation.secrets)
         run = self._runs.find(call.run_id, call.org_id)
         refusal = tool_call.first_refusal(facts(admitted, call, run, organisation, tools))
