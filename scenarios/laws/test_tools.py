@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from lasttick import Target, control, law, must
+from lasttick.laws.caller import Caller
 from lasttick.laws.leaks import issued, kind_of, leaks, shows, unseen_canaries
+from lasttick.laws.profile import Profile
 from lasttick.laws.said import Effect, Said
 from lasttick.laws.secrets import CHARS_MIN, Secret, too_short
 from lasttick.laws.tools import ABSENT
 from lasttick.laws.untouched import judged
 from lasttick.laws.verdict import NotApplicable, NotShown
 
-from .acts import LEASES, Foreign, act_of, foreign_tools, usual_tool
+from .acts import LEASES, Act, Foreign, act_of, foreign_tools, usual_tool
+from .leases import let_go
 
 
-@law("tools/hidden-is-refused", verbs=("tools.list", "tools.call", "effects"), callers=2, seconds=lambda profile: 5.0)
+def _tried_s(profile: Profile) -> float:
+    return 3.0 + 2 * profile.lag_of("lease.release")
+
+
+@law("tools/hidden-is-refused", verbs=("tools.list", "tools.call", "effects"), callers=2, seconds=_tried_s)
 async def test_hidden_is_refused(target: Target) -> None:
     """A tool that one caller sees, and another does not see or may not use, is refused to the other under that same
     name, on every route, and does not happen."""
@@ -53,7 +60,7 @@ async def _tried(target: Target, foreign: Foreign) -> tuple[Said, list[Effect]]:
 # -- refused-is-untouched ----------------------------------------------------------------------------------------------
 
 
-@law("tools/refused-is-untouched", verbs=("effects",), callers=2, seconds=lambda profile: 5.0, invariant=True)
+@law("tools/refused-is-untouched", verbs=("effects",), callers=2, seconds=_tried_s, invariant=True)
 async def test_refused_is_untouched(target: Target) -> None:
     """No call of the run that was answered as refused left an effect."""
     target.needs("effects")
@@ -80,15 +87,36 @@ async def _some_refusals(target: Target) -> None:
     if has_leases:
         holder, other = await target.callers(2)
         async with act_of(target, None) as act:
-            assert act.subject is not None
-            acquired = await act.well(holder)
-            control(acquired.ok, "a free resource cannot be acquired and used", acquired)
-            if target.lease.busy == "refuses":
-                await act.subject.acquire(other)
-            await act.alone(other)
-            last = await act.alone(holder)
-            control(last.ok, "the holder cannot use the resource after another's attempt", last)
-            control(await target.effect_of(last) is not None, "the holder's use did not reach the resource", last)
+            await _contend(act, holder, other)
+            if not any(said.refused for said in _own(target)):
+                await _lose(act, holder, other)
+
+
+async def _contend(act: Act, holder: Caller, other: Caller) -> None:
+    """The other asks for what is held and uses it, and then the holder does."""
+    assert act.subject is not None
+    await _arrives(act, await act.well(holder), "a free resource cannot be acquired and used")
+    if act.target.lease.busy == "refuses":
+        await act.subject.acquire(other)
+    await act.alone(other)
+    await _arrives(act, await act.alone(holder), "the holder cannot use the resource after another's attempt")
+
+
+async def _lose(act: Act, holder: Caller, other: Caller) -> None:
+    """The holder gives it back and uses it all the same, and then another has it."""
+    assert act.subject is not None
+    if await let_go(act.target, act.subject, holder) is not None:
+        await act.alone(holder)
+        await _arrives(act, await act.well(other), "what was given back cannot be acquired and used")
+
+
+async def _arrives(act: Act, said: Said, otherwise: str) -> None:
+    control(said.ok and await act.target.effect_of(said) is not None, otherwise, said)
+
+
+def _own(target: Target) -> list[Said]:
+    """What this law said so far."""
+    return [said for said in target.deployment.history if said.law == target.law]
 
 
 async def _no_refusal_touched(target: Target) -> tuple[Said, ...]:
@@ -119,7 +147,7 @@ async def test_no_secret_out(target: Target) -> None:
     )
     short = ", ".join(secret.name for secret in too_short(secrets))
     control(not short, f"shorter than {CHARS_MIN} characters, so it may occur by chance: {short}")
-    own = [said for said in target.deployment.history if said.law == target.law]
+    own = _own(target)
     kinds = list(dict.fromkeys(kind for said in own if (kind := kind_of(said))))
     if absent is not None:
         control(not absent.ok and absent.reply.lost is None, "what is not there is not answered as an error", absent)
@@ -149,8 +177,10 @@ async def _one_of_each(target: Target) -> Said | None:
             control(seen, "a good call is not seen at the resource", done)
         if target.bound("lease.holder"):
             await target.read("lease.holder")
-        if act.subject is not None and has_leases and target.lease.busy == "refuses":
-            await act.subject.acquire(callers[1])
+        if act.subject is not None and has_leases:
+            # Where a newcomer waits, or is given another, only a use of what is not his is refused.
+            contend = act.subject.acquire if target.lease.busy == "refuses" else act.subject.use
+            await contend(callers[1])
         if tool is not None:
             for foreign in (await foreign_tools(target))[:1]:
                 await act.call(foreign.other, foreign.tool)

@@ -149,6 +149,16 @@ def test_a_second_check_beside_the_first_is_refused(host: Host) -> None:
     process.communicate(timeout=30)
 
 
+def test_a_reader_that_has_gone_does_not_end_the_run(host: Host) -> None:
+    process = host.start("lasttick", "check", "--only", "session/*")
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.wait(60) == 0
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    assert not journal_file(host.config).exists()
+
+
 def test_as_plain_pytest_with_two_workers_on_one_resource(host: Host) -> None:
     text = host.config.read_text().replace("[lease]\n", '[lease]\nresources = ["phone-1"]\n', 1)
     host.config.write_text(text)

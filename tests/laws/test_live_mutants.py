@@ -26,11 +26,16 @@ from .playing import all_laws
 TTL_S = 2.0
 START_S = 60.0
 RED = {
-    "lease-expires-mid-call": "lease/outlives-long-call",
-    "pin-is-a-flag": "lease/exclusive",
-    "failed-call-does-not-renew": "lease/expires-exactly",
     "acquire-ignores-expiry": "lease/expires-exactly",
-    "lost-session-keeps-lease": "lease/dies-with-holder",
+    "any-traffic-renews": "lease/expires-exactly",
+    "cancel-unpins-before-driver": "lease/dies-with-holder",
+    "lease-expires-mid-call": "lease/outlives-long-call",
+    "lost-session-keeps-lease": "session/ended-is-ended",
+    "owner-leaks-session-id": "lease/busy-says-so",
+    "refusal-renews": "lease/only-own-release",
+    "renew-touches-all-devices": "lease/expires-exactly",
+    "session-end-under-call": "lease/dies-with-holder",
+    "unsynchronised-arbitration": "lease/exclusive",
 }
 LAWS = all_laws()
 

@@ -144,6 +144,26 @@ def test_what_is_no_target_is_exit_3_with_the_line(answer: Answer, said: str, tm
     assert raised.value.exit_code == 3
 
 
+async def not_found(request: bytes, writer: asyncio.StreamWriter) -> None:
+    writer.write(reply("404 Not Found", b'{"detail":"Not Found"}'))
+
+
+def test_a_path_that_is_missing_is_no_refusal(tmp_path: Path) -> None:
+    """Also where the profile reads a 404 as a refusal, as a host agent's ended session is one."""
+    rule = "version = 1\n[outcomes]\ndenied = [{ '/status' = 404 }]"
+    with pytest.raises(Unreachable, match="often the path is missing"):
+        look(not_found, tmp_path, **{"version = 1": rule})
+
+
+def test_a_stranger_is_not_the_first_to_ask(tmp_path: Path) -> None:
+    stranger = '[callers.sam]\nheaders = { Authorization = "Bearer none" }\nmay = []\n[callers.alice]'
+
+    async def doorman(request: bytes, writer: asyncio.StreamWriter) -> None:
+        await (refuse if b"Bearer none" in request else mcp())(request, writer)
+
+    assert look(doorman, tmp_path, **{"[callers.alice]": stranger}).resources == 2
+
+
 def test_nobody_listens(tmp_path: Path, unused_tcp_port_of_this_test: int) -> None:
     loaded = profile(f"http://127.0.0.1:{unused_tcp_port_of_this_test}/mcp")
     with pytest.raises(Unreachable, match=r"http://127\.0\.0\.1:\d+/mcp does not answer: .*refused"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import httpx
 import pytest
 
@@ -12,13 +14,16 @@ from lasttick.laws.reference import DEVICES
 from lasttick.targets.host import Host
 from lasttick.targets.virtual import VirtualWorld
 
+from . import lease_service
+from .lease_service import LeaseService
+from .playing import Ruled, play
 from .tool_server import ENVIRON, PROFILE, ToolServer
-from .verdicts import End, asgi_transport, judged, on_reference
+from .verdicts import LAWS, asgi_transport, judged, on_reference
 
 BOUND, ENDED, REPLICA = "session/bound-to-caller", "session/ended-is-ended", "session/survives-replica"
 
 
-def on(law: str, *faults: str, profile: str = PROFILE, environ: dict[str, str] = ENVIRON) -> End:
+def on(law: str, *faults: str, profile: str = PROFILE, environ: dict[str, str] = ENVIRON) -> Ruled:
     return judged(law, ToolServer(*faults).app, profile, environ)
 
 
@@ -31,7 +36,7 @@ def on(law: str, *faults: str, profile: str = PROFILE, environ: dict[str, str] =
     ],
 )
 def test_a_clean_server_passes(law: str, cases: tuple[str, ...]) -> None:
-    assert on(law) == End("pass", "", cases)
+    assert on(law) == Ruled("pass", "", cases)
 
 
 @pytest.mark.parametrize(
@@ -59,8 +64,10 @@ def test_where_nothing_works_nothing_is_shown(law: str, fault: str) -> None:
 
 
 @pytest.mark.parametrize("law", [BOUND, ENDED])
-def test_a_witness_needs_no_control(law: str) -> None:
-    assert on(law, "refuses-all", "refuses-and-does-it", "ended-acts").word == "fail"
+def test_who_refuses_all_and_does_it_shows_nothing_about_sessions(law: str) -> None:
+    end = on(law, "refuses-all", "refuses-and-does-it", "ended-acts")
+    assert end.word == "inconclusive"
+    assert end.reason.startswith("alice's call in its own session is not answered ok")
 
 
 def test_a_session_that_is_said_to_be_unknown_may_be_opened_again() -> None:
@@ -74,17 +81,52 @@ def test_who_takes_every_session_for_known_shows_nothing_about_replicas() -> Non
 
 
 @pytest.mark.parametrize("law", [BOUND, ENDED, REPLICA])
-def test_without_sessions_it_is_not_applicable(law: str) -> None:
-    start, end_ = PROFILE.index("[session.open]"), PROFILE.index("[tools.list]")
-    profile = PROFILE[:start] + PROFILE[end_:].replace('headers = { X-Session = "{session}" }\n', "")
-    end = on(law, profile=profile)
-    assert end.word == "not applicable"
+def test_calls_that_present_no_session_say_nothing_of_sessions(law: str) -> None:
+    end = on(law, profile=PROFILE.replace('headers = { X-Session = "{session}" }\n', ""))
+    assert end.word == "not_applicable"
+    assert end.reason.startswith("needs calls that present a session")
+
+
+@pytest.mark.parametrize("law", [ENDED, REPLICA])
+def test_sessions_that_cannot_be_ended_are_not_enough(law: str) -> None:
+    start, stop = PROFILE.index("[session.end]"), PROFILE.index("[tools.list]")
+    end = on(law, profile=PROFILE[:start] + PROFILE[stop:])
+    assert (end.word, end.reason) == ("not_applicable", "needs the verb session.end, which the profile does not bind")
 
 
 def test_callers_that_only_a_session_tells_apart_are_not_enough() -> None:
     end = on(BOUND, profile=PROFILE.replace("${BOB}", "${ALICE}"), environ=ENVIRON)
-    assert end.word == "not applicable"
+    assert end.word == "not_applicable"
     assert end.reason == "needs a second caller with other headers; a session is all that tells these apart"
+
+
+# -- on a lease service of any policy ----------------------------------------------------------------------------------
+
+
+def on_leases(law: str, wrong: str = "", **policy: Any) -> Ruled:
+    return play(LAWS[law], lambda loop: lease_service.deploy(loop, LeaseService(wrong, **policy)))
+
+
+@pytest.mark.parametrize(
+    "policy", [{}, {"session_end": "keeps"}, {"busy": "queues"}, {"busy": "provisions"}, {"capacity": 2}]
+)
+def test_what_an_ended_session_held_is_free_as_declared(policy: dict[str, Any]) -> None:
+    assert on_leases(ENDED, **policy) == Ruled("pass", "", ("a call in an ended session", "what it held is free"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "policy", "reason"),
+    [
+        ("session ends otherwise", {}, "what an ended session held is not free"),
+        ("session ends otherwise", {"busy": "queues"}, "what an ended session held is not free"),
+        ("expires late", {"session_end": "keeps"}, "what an ended session held is not free"),
+        ("serves old leases", {}, "a call in an ended session happened"),
+    ],
+)
+def test_what_an_ended_session_can_still_do_is_red(wrong: str, policy: dict[str, Any], reason: str) -> None:
+    ruled = on_leases(ENDED, wrong, **policy)
+    assert ruled.word == "fail"
+    assert ruled.reason.startswith(reason)
 
 
 # -- on our host agent -------------------------------------------------------------------------------------------------
@@ -99,7 +141,7 @@ def test_callers_that_only_a_session_tells_apart_are_not_enough() -> None:
     ],
 )
 def test_the_reference_passes(law: str, cases: tuple[str, ...]) -> None:
-    assert on_reference(law) == End("pass", "", cases)
+    assert on_reference(law) == Ruled("pass", "", cases)
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from . import lease_service
+from .lease_service import Lease, LeaseService
+from .playing import Ruled, play
+from .sayings import mark, said
 from .tool_server import ENVIRON, PROFILE, ToolServer
-from .verdicts import End, judged, on_reference
+from .verdicts import LAWS, judged, on_reference
 
 HIDDEN, UNTOUCHED, SECRET = "tools/hidden-is-refused", "tools/refused-is-untouched", "tools/no-secret-out"
 ROUTE = """
@@ -16,7 +22,7 @@ json = { mark = "{mark}" }
 """
 
 
-def on(law: str, *faults: str, profile: str = PROFILE, environ: dict[str, str] = ENVIRON) -> End:
+def on(law: str, *faults: str, profile: str = PROFILE, environ: dict[str, str] = ENVIRON) -> Ruled:
     return judged(law, ToolServer(*faults).app, profile, environ)
 
 
@@ -29,7 +35,7 @@ def on(law: str, *faults: str, profile: str = PROFILE, environ: dict[str, str] =
     ],
 )
 def test_a_clean_server_passes(law: str, cases: tuple[str, ...]) -> None:
-    assert on(law) == End("pass", "", cases)
+    assert on(law) == Ruled("pass", "", cases)
 
 
 @pytest.mark.parametrize(
@@ -64,10 +70,35 @@ def test_a_witness_needs_no_control(law: str, fault: str) -> None:
     assert on(law, "refuses-all", fault).word == "fail"
 
 
+def test_a_refusal_that_another_law_saw_happen_is_a_witness_too() -> None:
+    server = ToolServer("refuses-all")
+    server.effects.append({"mark": "lt-t1-1"})
+    before = [said(1, outcome="denied", mark=mark(1), law="lease/exclusive")]
+    end = judged(UNTOUCHED, server.app, PROFILE, ENVIRON, before)
+    assert end.word == "fail"
+    assert end.reason.count("tools.call lt-t1-1 -> denied") == 1
+
+
+def test_callers_may_have_their_credentials_in_vars() -> None:
+    own = 'headers = {{ Authorization = "Bearer {{token}}" }}\nvars = {{ token = "${{{}}}" }}'
+    profile = PROFILE
+    for name in ("ALICE", "BOB"):
+        profile = profile.replace(f'headers = {{ Authorization = "Bearer ${{{name}}}" }}', own.format(name))
+    assert on(HIDDEN, profile=profile).cases == ("paint of bob",)
+
+
 def test_an_error_is_no_refusal() -> None:
     end = on(HIDDEN, "errors-for-refusals")
     assert end.word == "inconclusive"
     assert "was answered error: that does not say that it may not" in end.reason
+
+
+@pytest.mark.parametrize("law", [HIDDEN, UNTOUCHED, SECRET])
+def test_whose_list_cannot_be_read_is_not_taken_for_who_may_not(law: str) -> None:
+    profile = PROFILE.replace('may = ["look"]', "")
+    end = on(law, "list-fails-for-bob", profile=profile)
+    assert end.word == "inconclusive"
+    assert end.reason.startswith("whether bob sees a tool is not known")
 
 
 def test_a_tool_is_tried_on_every_way_to_it() -> None:
@@ -83,7 +114,7 @@ def test_a_caller_with_a_route_goes_only_that_way() -> None:
 
 def test_without_somebody_who_may_not_it_is_not_applicable() -> None:
     end = on(HIDDEN, profile=PROFILE.replace('may = ["look", "paint"]', 'may = ["look"]'))
-    assert end.word == "not applicable"
+    assert end.word == "not_applicable"
     assert "which one caller sees and may use and another does not" in end.reason
 
 
@@ -92,7 +123,7 @@ def test_without_effects_it_is_not_applicable(law: str) -> None:
     start = PROFILE.index("effects =")
     profile = PROFILE[:start] + PROFILE[PROFILE.index("\n", start) + 1 :]
     end = on(law, profile=profile)
-    assert (end.word, end.reason) == ("not applicable", "needs the verb effects, which the profile does not bind")
+    assert (end.word, end.reason) == ("not_applicable", "needs the verb effects, which the profile does not bind")
 
 
 def test_a_secret_that_may_occur_by_chance_shows_nothing() -> None:
@@ -107,6 +138,33 @@ def test_without_an_answer_of_each_kind_nothing_is_shown() -> None:
     assert end.reason == "no answer of the kind refusal was seen by this law"
 
 
+# -- on a lease service of any policy ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("policy", "cases"),
+    [
+        ({}, ("lease.use of bob",)),
+        ({"busy": "queues"}, ("lease.use of bob",)),
+        ({"busy": "provisions"}, ("lease.use of bob",)),
+    ],
+)
+def test_leases_have_refusals_under_every_policy(policy: dict[str, Any], cases: tuple[str, ...]) -> None:
+    service = LeaseService(**policy)
+    assert play(LAWS[UNTOUCHED], lambda loop: lease_service.deploy(loop, service)) == Ruled("pass", "", cases)
+
+
+def test_where_the_holders_lease_serves_everybody_it_is_used_when_it_was_given_back() -> None:
+    class Bearer(LeaseService):
+        """Who knows a lease may use it, and nobody may when it is over."""
+
+        def own(self, lease: Lease, session: str) -> bool:
+            return session in self.sessions
+
+    ruled = play(LAWS[UNTOUCHED], lambda loop: lease_service.deploy(loop, Bearer(busy="queues")))
+    assert ruled == Ruled("pass", "", ("lease.use of alice",))
+
+
 # -- on our host agent -------------------------------------------------------------------------------------------------
 
 
@@ -119,7 +177,7 @@ def test_without_an_answer_of_each_kind_nothing_is_shown() -> None:
     ],
 )
 def test_the_reference_passes(law: str, cases: tuple[str, ...]) -> None:
-    assert on_reference(law) == End("pass", "", cases)
+    assert on_reference(law) == Ruled("pass", "", cases)
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def collect(config: Path, only: str | None) -> list[Collected]:
     """The laws, or those that `only` names: an id, a part of ids, or a shell pattern. Raises UsageError."""
     collector = _Collector()
     said = io.StringIO()
-    with redirect_stdout(said):
+    with redirect_stdout(said), _without_options_of_the_user():
         status = pytest.main([*_arguments(config, [str(laws_folder())]), "--collect-only"], plugins=[collector])
     if status != pytest.ExitCode.OK:
         raise _uncollected(collector.problems or said.getvalue().splitlines()[-1:])
@@ -104,7 +104,7 @@ def play(
         said = io.StringIO()
         left: list[str] = []
         try:
-            with redirect_stdout(said):
+            with redirect_stdout(said), _without_options_of_the_user():
                 status = pytest.main(arguments, plugins=[gathered])
         finally:
             left = [str(one) for one in beginning.finish()]
@@ -217,7 +217,11 @@ class _Gathered:
     def _print(self, ruling: Ruling) -> None:
         self._printed.append(ruling.law)
         replies = self._replies(ruling) if self._verbose and not ruling.replies else []
-        print("\n".join(lines_of(ruling, replies)), file=self._out, flush=True)
+        try:
+            print("\n".join(lines_of(ruling, replies)), file=self._out, flush=True)
+        except BrokenPipeError:
+            # The reader has gone (`lasttick check | head`): the run goes on, and its exit code still counts.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._out.fileno())
 
     def _replies(self, ruling: Ruling) -> list[str]:
         """What was answered in the law's own history."""
@@ -238,9 +242,19 @@ class _Gathered:
 def _arguments(config: Path, paths: Sequence[str]) -> list[Any]:
     """Nothing of the user's own pytest settings and plugins: they are about other tests."""
     arguments = [*paths, "-c", os.devnull, "--rootdir=.", "--import-mode=importlib", "-p", "no:cacheprovider"]
-    arguments += ["--disable-plugin-autoload", "-p", "lasttick.plugin"]
+    arguments += ["--disable-plugin-autoload", "-p", "lasttick.plugin", "--capture=no"]
     arguments += ["-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning"]
     return [*arguments, "--lasttick-config", str(config)]
+
+
+@contextmanager
+def _without_options_of_the_user() -> Iterator[None]:
+    before = os.environ.pop("PYTEST_ADDOPTS", None)
+    try:
+        yield
+    finally:
+        if before is not None:
+            os.environ["PYTEST_ADDOPTS"] = before
 
 
 @contextmanager

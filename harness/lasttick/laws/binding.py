@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import Any
 
-from lasttick.laws.profile import Binding, Reach
+from lasttick.laws.profile import Binding, Profile, Reach
 from lasttick.laws.reply import NotFound, Reply, find
 from lasttick.laws.said import Mark
 from lasttick.laws.templates import UnknownName, fill, fill_path, names_in
@@ -15,6 +15,23 @@ from lasttick.laws.wire.message import Message
 
 DURATIONS = ("ttl", "timeout", "hold", "seconds")
 SENT = {"tool", "args", "meta", "http", "query", "headers", "json_", "form", "run", "env", "stdin", "python"}
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How one verb is sent: its binding with `same` followed, the verb that leads to, and whether it places a mark."""
+
+    binding: Binding
+    origin: str
+    marked: bool
+
+
+def way_of(profile: Profile, verb: str, route: str | None) -> Way | None:
+    """None: not bound. Raises KeyError for no verb at all."""
+    binding = profile.reach(verb, route)
+    if binding is None:
+        return None
+    return Way(binding, profile.stands_for(verb, route), wants_mark(binding))
 
 
 def inputs_as_names(inputs: Mapping[str, Any], mark: Mark | None) -> dict[str, Any]:
@@ -37,14 +54,7 @@ def wants_mark(binding: Reach) -> bool:
 
 def names_wanted(binding: Reach) -> tuple[str, ...]:
     """The names in the templates of what is sent."""
-    return _names_wanted(binding.model_dump_json(include=SENT))
-
-
-@lru_cache(maxsize=512)
-def _names_wanted(text: str) -> tuple[str, ...]:
-    import json
-
-    return tuple(names_in(json.loads(text)))
+    return tuple(names_in(binding.model_dump(include=SENT)))
 
 
 def message_of(

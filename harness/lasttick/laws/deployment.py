@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import httpx
 
 from lasttick.engine.trace import Redactor
+from lasttick.laws.binding import Way, way_of
 from lasttick.laws.pool import Pool
 from lasttick.laws.profile import CallerSpec, Profile
 from lasttick.laws.said import Effect, Mark, Said
@@ -82,6 +83,7 @@ class Deployment:
     redact: Redactor = field(default_factory=Redactor)
     history: list[Said] = field(default_factory=list)
     round_trips_s: list[float] = field(default_factory=list)
+    _ways: dict[tuple[str, str | None], Way | None] = field(default_factory=dict)
     _pool: Pool | None = None
     _pool_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _marks: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
@@ -94,6 +96,13 @@ class Deployment:
         for name, value in self.secrets.items():
             for form in forms(value):
                 self.redact.learn(form, f"[{name}]")
+
+    def way(self, verb: str, route: str | None = None) -> Way | None:
+        """How a verb is sent, found once for each route; None: not bound."""
+        key = (verb, route)
+        if key not in self._ways:
+            self._ways[key] = way_of(self.profile, verb, route)
+        return self._ways[key]
 
     def wire(self, name: str, spec: CallerSpec) -> Wire:
         """A new session's wire for a caller; nothing is sent yet."""

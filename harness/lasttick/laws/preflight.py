@@ -25,6 +25,8 @@ QUICK = ("tools.list", "lease.holder", "approval.pending")
 """Reading verbs that the target itself answers: their time is the round trip."""
 READINGS = 5
 TRIPS_MIN = 3.0
+NOT_THERE = (404, 405)
+"""Whoever answers this to an opening is not asked at the right address."""
 DEFAULT_PORT = {"http": 80, "https": 443}
 
 
@@ -42,8 +44,9 @@ async def look(deployment: Deployment, loaded: Loaded) -> Seen:
     try:
         await _connect(loaded)
         specs = deployment.profile.callers
-        unlimited = [name for name, spec in specs.items() if "may" not in spec.model_fields_set]
-        caller = target.caller((unlimited or list(specs))[0])
+        # `may = []` is a stranger: one whom the target should refuse.
+        known = [name for name, spec in specs.items() if spec.may or "may" not in spec.model_fields_set]
+        caller = target.caller((known or list(specs))[0])
         _must_be_open(await caller.open(), loaded)
         saids = await _readings(caller)
         if saids and all(said.outcome == "lost" for said in saids):
@@ -91,7 +94,7 @@ def _must_be_open(said: Said, loaded: Loaded) -> None:
         return
     if said.outcome == "lost":
         raise _unreachable(loaded, said.raw)
-    if said.refused:
+    if said.refused and said.reply.status not in NOT_THERE:
         raise GateError(
             f"{loaded.where(['callers', said.caller])}: the target refuses {said.caller}: {said.raw[:300]}",
             "credentials that the target knows, of the first caller at least",
