@@ -30,6 +30,7 @@ from .leases import (
     short_call_of,
     span,
     surely_until_s,
+    take,
     term_of,
     until_free,
 )
@@ -104,8 +105,7 @@ async def ask_during_call(target: Target, lease: Subject, bob: Caller) -> list[S
 async def expires_after(target: Target, alice: Caller, bob: Caller, event: str) -> None:
     expected = term_of(target)
     async with target.subject() as lease:
-        said = await lease.acquire(alice)
-        control(said.ok, f"{alice.name} is not granted a free resource", said)
+        said = await take(target, lease, alice)
         if event == "acquire":
             await target.until(said.sent_s + LATE * expected.low_s)
             await renew_nothing(target, lease, alice)

@@ -71,10 +71,19 @@ async def acted(target: Target, lease: Subject, caller: Caller, granted: Said) -
     return used
 
 
+async def take(target: Target, lease: Subject, caller: Caller) -> Said:
+    """The grant of a resource that should be free; if somebody left it held, once more when that must be over."""
+    granted = await lease.acquire(caller)
+    if granted.refused:
+        await target.sleep(term_of(target).high_s)
+        granted = await lease.acquire(caller)
+    control(granted.ok, f"{caller.name} is not granted a free resource", granted)
+    return granted
+
+
 async def begin(target: Target, lease: Subject, caller: Caller) -> Span:
     """The caller holds the resource and has used it; when its lease was last renewed."""
-    granted = await lease.acquire(caller)
-    control(granted.ok, f"{caller.name} is not granted a free resource", granted)
+    granted = await take(target, lease, caller)
     used = await acted(target, lease, caller, granted)
     return span(used if renews(target, "use") else granted)
 
