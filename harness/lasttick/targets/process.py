@@ -33,6 +33,7 @@ from lasttick.targets.world import World
 
 if TYPE_CHECKING:
     from lasttick.mutants import Mutant
+    from lasttick.targets.gateway import GatewayOptions, GatewayPart
 
 SETTLE_S = 0.15
 
@@ -93,6 +94,13 @@ class ProcessWorld(World):
             self._children.append(child)
             self._cloud = CloudHandle(self, ready["url"])
         return self._cloud
+
+    def gateway_part(self, options: GatewayOptions, number: int) -> GatewayPart:
+        self.inconclusive("a gateway exists in virtual mode only as yet")
+
+    @property
+    def wall_s(self) -> float:
+        return self._clock.wall().timestamp()
 
     def device(self, device_id: str) -> Device:
         return Device(self, device_id, self.rack_url)

@@ -1,0 +1,127 @@
+"""The gateway of a virtual world: every part in this process, joined by the world's network and by in-memory pipes."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any
+
+from lasttick.engine.network import Site
+from lasttick.reference.gateway.config import GatewayConfig
+from lasttick.reference.gateway.platform import Platform
+from lasttick.reference.hostagent.start_error import StartError
+from lasttick.targets.gateway import Addresses, GatewayOptions
+from lasttick.targets.gateway_secrets import Secrets
+from lasttick.targets.gateway_tap import Saw, Tap
+from lasttick.targets.held_agent import HeldAgent
+from lasttick.targets.outcome import StartRefused
+from lasttick_fakes.model import FakeModel
+from lasttick_fakes.thirdparty import ThirdParty
+
+if TYPE_CHECKING:
+    from lasttick.targets.virtual import VirtualWorld
+
+FIRST_PORT = 7100
+PARTS = ("platform", "agent", "third_party", "model")
+
+
+class VirtualGateway:
+    """See `GatewayPart`. Addresses are fixed: four ports from 7100 on, the next gateway of the world ten further."""
+
+    def __init__(self, world: VirtualWorld, options: GatewayOptions, number: int) -> None:
+        self._world = world
+        self._options = options
+        first = FIRST_PORT + 10 * number
+        self._origins = {name: f"127.0.0.1:{first + place}" for place, name in enumerate(PARTS)}
+        self._running: list[_Running] = []
+        self._sites: list[Site] = []
+
+    async def start(self, secrets: Secrets) -> Addresses:
+        clock = self._world.clock
+        self._serve("third_party", ThirdParty(clock, self._third_saw))
+        self._serve("model", FakeModel(clock, on_event=self._model_saw))
+        self._serve("agent", Tap(self._agent(), self._saw("agent")))
+        await self._start_platform(secrets)
+        return Addresses(*(f"http://{self._origins[name]}" for name in PARTS))
+
+    async def stop(self) -> None:
+        """Nobody new comes in, what is open breaks off, and all ends."""
+        for site in reversed(self._sites):
+            site.cut()
+        for running in reversed(self._running):
+            await running.stop()
+
+    def _serve(self, name: str, app: Any) -> None:
+        self._sites.append(self._world.network.serve(self._origins[name], app))
+
+    def _agent(self) -> Any:
+        assert self._options.agent == "held", "the agent half is not wired yet"
+        return HeldAgent()
+
+    async def _start_platform(self, secrets: Secrets) -> None:
+        options = self._options
+        bounds = {"upstream_s": options.upstream_s, "turn_s": options.turn_s}
+        urls = {name: f"http://{origin}" for name, origin in self._origins.items()}
+        try:
+            config = GatewayConfig.from_env(
+                {
+                    **secrets.environ,
+                    "AGENT_URL": urls["agent"],
+                    "THIRD_PARTY_URL": urls["third_party"],
+                    **options.platform_environ,
+                },
+                identity_dir=options.folder,
+                **{name: bound for name, bound in bounds.items() if bound is not None},
+            )
+            platform = Platform(
+                config, clock=self._world.clock, entropy=self._world.chance, transport=self._world.transport()
+            )
+            running = _Running(platform.running(), f"{options.name} platform")
+            await running.start()
+        except StartError as error:
+            raise StartRefused(str(error)) from error
+        self._running.append(running)
+        self._serve("platform", Tap(platform.app, self._saw("platform")))
+
+    def _saw(self, actor: str) -> Saw:
+        def saw(kind: str, run_id: str | None, data: dict[str, Any]) -> None:
+            self._world.trace.emit(actor, kind, run_id, **data)
+
+        return saw
+
+    def _third_saw(self, kind: str, data: dict[str, Any]) -> None:
+        self._world.trace.emit("third-party", kind, data.pop("run_id", None), **data)
+
+    def _model_saw(self, kind: str, data: dict[str, Any]) -> None:
+        self._world.trace.emit("model", kind, None, **data)
+
+
+class _Running:
+    """Something entered in a task of its own, so that whoever ends it need not be who began it."""
+
+    def __init__(self, context: AbstractAsyncContextManager[Any], name: str) -> None:
+        self._context = context
+        self._name = name
+        self._end = asyncio.Event()
+        self._main: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Raises what the start raises."""
+        up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._main = asyncio.create_task(self._run(up), name=self._name)
+        await up
+
+    async def stop(self) -> None:
+        assert self._main is not None
+        self._end.set()
+        await self._main
+
+    async def _run(self, up: asyncio.Future[None]) -> None:
+        try:
+            async with self._context:
+                up.set_result(None)
+                await self._end.wait()
+        except Exception as error:
+            if up.done():
+                raise
+            up.set_exception(error)
