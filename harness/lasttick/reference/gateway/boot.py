@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 
 from lasttick.reference.gateway import registration
 from lasttick.reference.gateway.registration import HUMANWORK_ARGS, Registered, RegistrationError
@@ -18,11 +19,11 @@ log = logging.getLogger(__name__)
 
 
 def boot(
-    environ: Mapping[str, str], *, interpreter: str = sys.executable, args: Sequence[str] = HUMANWORK_ARGS
+    home: Path, *, interpreter: str = sys.executable, args: Sequence[str] = HUMANWORK_ARGS
 ) -> Registered | RegistrationError:
-    """Register; an error is logged and returned, since the boot goes on. Idempotent."""
+    """Register in the program's folder `home`; an error is logged and returned, since the boot goes on. Idempotent."""
     try:
-        return registration.register(registration.hermes_home(environ), interpreter, args)
+        return registration.register(home, interpreter, args)
     except RegistrationError as error:
         log.error("humanwork is not registered: %s", error)
         return error
@@ -30,7 +31,7 @@ def boot(
 
 def main() -> int:
     logging.basicConfig(format="%(message)s")
-    done = boot(os.environ)
+    done = boot(registration.hermes_home(os.environ))
     if isinstance(done, RegistrationError):
         return 1
     sys.stderr.write(f"{done.path} {'now names' if done.changed else 'already names'} mcp_servers.humanwork\n")
