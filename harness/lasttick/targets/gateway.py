@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from lasttick.targets.gateway_container import CONFIG_NAME, hermes_home
 from lasttick.targets.gateway_fakes import ModelHandle, ThirdPartyHandle
 from lasttick.targets.gateway_run import OpenRun, Turns
 from lasttick.targets.gateway_secrets import Secrets, runner_token
+from lasttick.targets.gateway_turns import HermesTurn
 from lasttick.targets.gateway_wire import ChatAnswer, Reply, encoded, reply_of
 
 if TYPE_CHECKING:
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 EXECUTE_PATH = "/v1/runtime/tools/execute"
 HTTP_S = 120.0
 """After this a part of ours that does not answer is an error of the scenario's, in process mode."""
+
+TURN_S = 300.0
+"""How long one run of the agent program may take."""
 
 AgentKind = Literal["hermes", "held"]
 
@@ -69,6 +74,8 @@ class GatewayPart(Protocol):
     async def start(self, secrets: Secrets) -> Addresses: ...
 
     async def stop(self) -> None: ...
+
+    async def turns(self) -> list[HermesTurn]: ...
 
 
 class Gateway:
@@ -237,10 +244,19 @@ class Gateway:
         )
 
     def token(self, org_id: str | None = "org-a", *, key: str | None = None, **claims: Any) -> str:
-        """A runner's token, valid for an hour by the world's wall clock. `claims` replace or add; None leaves one out."""
+        """A runner's token, valid for an hour by the wall clock. `claims` replace or add; None leaves one out."""
         made = runner_token(self.secrets.jwt_key if key is None else key, self._world.wall_s, org_id, claims)
         self._world.trace.redact.learn(made, "[runner-token]")
         return made
+
+    async def hermes_turns(self) -> list[HermesTurn]:
+        """What the agent ran, turn by turn: the program, its children, and their environments."""
+        return await self._part.turns()
+
+    @property
+    def config_path(self) -> Path:
+        """The agent program's `config.yaml`, into which boot registers."""
+        return hermes_home(self.options.folder) / CONFIG_NAME
 
     # -- the end
 

@@ -7,12 +7,16 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 from lasttick.engine.network import Site
+from lasttick.reference.gateway.agent import AgentConfig, TrustedAgent
 from lasttick.reference.gateway.config import GatewayConfig
 from lasttick.reference.gateway.platform import Platform
 from lasttick.reference.hostagent.start_error import StartError
-from lasttick.targets.gateway import Addresses, GatewayOptions
+from lasttick.targets.gateway import TURN_S, Addresses, GatewayOptions
+from lasttick.targets.gateway_container import container_environ, prepare
+from lasttick.targets.gateway_hermes import InProcessHermes
 from lasttick.targets.gateway_secrets import Secrets
 from lasttick.targets.gateway_tap import Saw, Tap
+from lasttick.targets.gateway_turns import Correlation, HermesTurn, told_request
 from lasttick.targets.held_agent import HeldAgent
 from lasttick.targets.outcome import StartRefused
 from lasttick_fakes.model import FakeModel
@@ -33,6 +37,16 @@ class VirtualGateway:
         self._options = options
         first = FIRST_PORT + 10 * number
         self._origins = {name: f"127.0.0.1:{first + place}" for place, name in enumerate(PARTS)}
+        self._correlation = Correlation()
+        self.hermes = InProcessHermes(
+            world,
+            version=options.hermes_version,
+            timeout_s=options.turn_s or TURN_S,
+            saw=self._saw("hermes"),
+            correlation=self._correlation,
+        )
+        self._third_runs: dict[int, str | None] = {}
+        """The third party's requests by number: its answers do not repeat the run."""
         self._running: list[_Running] = []
         self._sites: list[Site] = []
 
@@ -40,9 +54,9 @@ class VirtualGateway:
         clock = self._world.clock
         self._serve("third_party", ThirdParty(clock, self._third_saw))
         self._serve("model", FakeModel(clock, on_event=self._model_saw))
-        self._serve("agent", Tap(self._agent(), self._saw("agent")))
+        await self._start_agent(secrets)
         await self._start_platform(secrets)
-        return Addresses(*(f"http://{self._origins[name]}" for name in PARTS))
+        return Addresses(*(self._url(name) for name in PARTS))
 
     async def stop(self) -> None:
         """Nobody new comes in, what is open breaks off, and all ends."""
@@ -51,23 +65,41 @@ class VirtualGateway:
         for running in reversed(self._running):
             await running.stop()
 
+    async def turns(self) -> list[HermesTurn]:
+        return list(self.hermes.turns)
+
+    def _url(self, name: str) -> str:
+        return f"http://{self._origins[name]}"
+
     def _serve(self, name: str, app: Any) -> None:
         self._sites.append(self._world.network.serve(self._origins[name], app))
 
-    def _agent(self) -> Any:
-        assert self._options.agent == "held", "the agent half is not wired yet"
-        return HeldAgent()
+    async def _start_agent(self, secrets: Secrets) -> None:
+        options = self._options
+        if options.agent == "held":
+            self._serve("agent", Tap(HeldAgent(), self._saw("agent")))
+            return
+        environ = container_environ(
+            secrets, platform_url=self._url("platform"), folder=options.folder, extra=options.agent_environ
+        )
+        prepare(options.folder, self._url("model"), options.config_yaml)
+        try:
+            config = AgentConfig.from_env(environ)
+            agent = TrustedAgent(config, program=self.hermes, environ=environ, clock=self._world.clock)
+        except StartError as error:
+            raise StartRefused(str(error)) from error
+        agent.register()
+        self._serve("agent", Tap(agent.app, self._saw("agent")))
 
     async def _start_platform(self, secrets: Secrets) -> None:
         options = self._options
         bounds = {"upstream_s": options.upstream_s, "turn_s": options.turn_s}
-        urls = {name: f"http://{origin}" for name, origin in self._origins.items()}
         try:
             config = GatewayConfig.from_env(
                 {
                     **secrets.environ,
-                    "AGENT_URL": urls["agent"],
-                    "THIRD_PARTY_URL": urls["third_party"],
+                    "AGENT_URL": self._url("agent"),
+                    "THIRD_PARTY_URL": self._url("third_party"),
                     **options.platform_environ,
                 },
                 identity_dir=options.folder,
@@ -90,10 +122,12 @@ class VirtualGateway:
         return saw
 
     def _third_saw(self, kind: str, data: dict[str, Any]) -> None:
-        self._world.trace.emit("third-party", kind, data.pop("run_id", None), **data)
+        run_id = self._third_runs.setdefault(data["seq"], data.get("run_id"))
+        told = {name: value for name, value in data.items() if name != "run_id"}
+        self._world.trace.emit("third-party", kind, run_id, **told)
 
     def _model_saw(self, kind: str, data: dict[str, Any]) -> None:
-        self._world.trace.emit("model", kind, None, **data)
+        self._world.trace.emit("model", kind, self._correlation.run_of(data["messages"]), **told_request(data))
 
 
 class _Running:
