@@ -7,7 +7,7 @@ import math
 
 from lasttick import Target, control, must
 from lasttick.laws.caller import Caller
-from lasttick.laws.interval import DRIFT, Interval, Span, at_most
+from lasttick.laws.judges.interval import DRIFT, Interval, Span, at_most
 from lasttick.laws.said import Said
 from lasttick.laws.subject import Subject
 

@@ -17,9 +17,9 @@ from typing import Any
 
 from lasttick import Target, control, must
 from lasttick.laws.caller import Caller
-from lasttick.laws.exclusive import Judged, Policy, judge
-from lasttick.laws.interval import DRIFT, Interval, Probe, Span, compare, declared, measured, next_probe_s, told
-from lasttick.laws.profile import Profile
+from lasttick.laws.judges.exclusive import Judged, Policy, judge
+from lasttick.laws.judges.interval import DRIFT, Interval, Probe, Span, compare, declared, measured, next_probe_s, told
+from lasttick.laws.profiles.profile import Profile
 from lasttick.laws.said import Said
 from lasttick.laws.subject import Subject
 from lasttick.laws.verdict import NotApplicable

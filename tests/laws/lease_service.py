@@ -20,7 +20,7 @@ from starlette.routing import Route
 from lasttick.engine.loop import VirtualLoop
 from lasttick.engine.network import Delay, Network
 from lasttick.laws.deployment import Deployment
-from lasttick.laws.load import loads
+from lasttick.laws.profiles.load import loads
 from lasttick.targets.transports import memory_transport
 
 ORIGIN = "127.0.0.1:9002"
