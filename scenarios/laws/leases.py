@@ -13,7 +13,7 @@ import math
 import statistics
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from lasttick import Target, control, must
 from lasttick.laws.caller import Caller
@@ -108,8 +108,11 @@ async def let_go(target: Target, lease: Subject, caller: Caller) -> Said | None:
     return said
 
 
+T = TypeVar("T")
+
+
 @contextlib.asynccontextmanager
-async def running(work: Coroutine[Any, Any, Said]) -> AsyncIterator[asyncio.Task[Said]]:
+async def running(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task[T]]:
     """A call beside the story. It is waited for also when the story fails: till then it keeps the resource."""
     task = asyncio.create_task(work)
     try:
@@ -228,15 +231,19 @@ def round_trip_s(target: Target) -> float:
 
 
 async def conclude(target: Target, lease: Subject, prober: Caller, look: Look, what: str, expected: Interval) -> None:
-    """The interval rule. A grant counts when what the prober does with it arrives at the resource."""
+    """The interval rule. A grant counts when what the prober does with it arrives at the resource; that there was none
+    counts when it was because the resource is busy.
+    """
     saids = look.saids
+    sentence, verdict = told(what, look.found, expected), compare(look.found, expected)
     if look.granted is not None:
         used = await acted(target, lease, prober, look.granted)
         saids += (used,) if used is not look.granted else ()
-    sentence = told(what, look.found, expected)
-    must(compare(look.found, expected) != "disjoint", sentence, *saids)
-    open_ = compare(look.found, expected) != "inside"
-    control(not open_, f"{sentence}; delays leave open on which side it was", *saids, timing=True)
+    elif verdict == "disjoint":
+        busy = saids[-1].outcome != "denied"
+        control(busy, f"{prober.name} is denied the resource, which does not say that it is busy", *saids)
+    must(verdict != "disjoint", sentence, *saids)
+    control(verdict == "inside", f"{sentence}; delays leave open on which side it was", *saids, timing=True)
 
 
 # -- to have been exclusive
