@@ -66,10 +66,10 @@ def test_a_route_comes_first_also_through_same() -> None:
     assert TWO_WAYS.reach("effects", "rest") == TWO_WAYS.effects
 
 
-def test_what_is_absent_or_implied_has_no_binding() -> None:
+def test_what_is_absent_has_no_binding_and_what_is_implied_an_empty_one() -> None:
     assert TWO_WAYS.reach("lease.holder") is None
-    assert TWO_WAYS.reach("session.end") is None
-    assert TWO_WAYS.reach("lease.release") is None
+    assert TWO_WAYS.reach("session.end") == Binding()
+    assert TWO_WAYS.reach("lease.release") == Binding()
     release = TWO_WAYS.reach("lease.release", "rest")
     assert release is not None
     assert release.http == "DELETE /"

@@ -1,0 +1,97 @@
+"""How do people's messages come in? The HTTP surface of conversations, each behind its organisation's chat token.
+
+| request | answer |
+|---|---|
+| `POST /v1/conversations/{id}/messages` `{text, skill?, channel?}` | 200 `{run_id, answer, conversation_id}` |
+| `POST /v1/conversations/{id}/regenerate` `{text, skill?, channel?}` | the same |
+| `POST /v1/consultations` `{text}` | 200 `{answer}` |
+
+The platform's own staff chat with the admin token: a conversation without a dispatch org, so without a run and tools.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from lasttick.reference.gateway import http_json
+from lasttick.reference.gateway.catalogue import Catalogue
+from lasttick.reference.gateway.dispatch import Dispatch, Message, Turn
+from lasttick.reference.gateway.http_json import Refused
+from lasttick.reference.gateway.secret import AdminToken
+
+CHANNEL = "chat"
+CONVERSATION_ID_MAX = 200
+
+
+class ChatSurface:
+    """Routes over `dispatch`."""
+
+    def __init__(self, *, catalogue: Catalogue, dispatch: Dispatch, admin: AdminToken | None) -> None:
+        self._catalogue = catalogue
+        self._dispatch = dispatch
+        self._admin = admin
+        self.routes = [
+            Route("/v1/conversations/{conversation_id}/messages", self.messages, methods=["POST"]),
+            Route("/v1/conversations/{conversation_id}/regenerate", self.regenerate, methods=["POST"]),
+            Route("/v1/consultations", self.consultations, methods=["POST"]),
+        ]
+
+    async def messages(self, request: Request) -> Response:
+        return _turn(await self._dispatch.main(await self._message(request)))
+
+    async def regenerate(self, request: Request) -> Response:
+        return _turn(await self._dispatch.regen(await self._message(request)))
+
+    async def consultations(self, request: Request) -> Response:
+        org_id = self._org(request)
+        if org_id is None:
+            raise Refused(http_json.UNAUTHENTICATED)
+        body = await http_json.object_of(request)
+        return http_json.json_answer(200, {"answer": await self._dispatch.consultation(org_id, _text(body))})
+
+    async def _message(self, request: Request) -> Message:
+        org_id = self._org(request)
+        conversation_id = request.path_params["conversation_id"]
+        if len(conversation_id) > CONVERSATION_ID_MAX:
+            raise http_json.bad_request("the conversation's id is too long", f"at most {CONVERSATION_ID_MAX} letters")
+        body = await http_json.object_of(request)
+        skill, channel = body.get("skill"), body.get("channel", CHANNEL)
+        if skill is not None and not isinstance(skill, str):
+            raise http_json.bad_request("`skill` is no text", "the name of a skill, or none")
+        if not isinstance(channel, str) or not channel:
+            raise http_json.bad_request("`channel` is no text", "the name of a channel, or none")
+        return Message(org_id, conversation_id, _text(body), skill, channel)
+
+    def _org(self, request: Request) -> str | None:
+        """Whose conversation is it? None: the platform's own. Raises Refused (401)."""
+        token = http_json.bearer(request.headers.raw)
+        if token is not None:
+            org_id = self._catalogue.org_of_token(token)
+            if org_id is not None:
+                return org_id
+            if self._admin is not None and self._admin.matches(token):
+                return None
+        raise Refused(http_json.UNAUTHENTICATED)
+
+
+def _text(body: dict[str, Any]) -> str:
+    """What the agent program will get as one of its arguments: no NUL and no lone surrogate can be in those."""
+    text = body.get("text")
+    if isinstance(text, str) and text.strip() and "\x00" not in text:
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            pass
+        else:
+            return text
+    raise http_json.bad_request("`text` is none", "text that is not blank, without NUL and lone surrogates")
+
+
+def _turn(turn: Turn) -> Response:
+    return http_json.json_answer(
+        200, {"run_id": turn.run_id, "answer": turn.answer, "conversation_id": turn.conversation_id}
+    )
