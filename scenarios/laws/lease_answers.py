@@ -10,7 +10,14 @@ from lasttick.laws.caller import Caller
 from lasttick.laws.said import Said
 from lasttick.laws.subject import Subject
 
-from .leases import Watch, acted, begin, let_go, running, short_call_of, term_of
+from .lease_calls import Watch, short_call_of
+from .leases import (
+    acted,
+    begin,
+    let_go,
+    running,
+    term_of,
+)
 
 
 async def busy_refuses(watch: Watch, lease: Subject, alice: Caller, bob: Caller) -> list[Said]:

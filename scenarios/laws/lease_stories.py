@@ -11,9 +11,9 @@ from lasttick.laws.interval import DRIFT, Interval, Span, at_most
 from lasttick.laws.said import Said
 from lasttick.laws.subject import Subject
 
+from .lease_calls import Watch, long_call_of, past_the_term, short_call_of
 from .leases import (
     Look,
-    Watch,
     acquire_is_use,
     acted,
     another,
@@ -22,12 +22,9 @@ from .leases import (
     conclude,
     contended,
     let_go,
-    long_call_of,
     now,
-    past_the_term,
     renews,
     running,
-    short_call_of,
     span,
     surely_until_s,
     take,

@@ -9,6 +9,7 @@ from lasttick.laws.interval import Interval
 from lasttick.laws.verdict import NotApplicable
 
 from .lease_answers import BUSY, must_not_tell, secrets_of
+from .lease_calls import Watch, long_call_of, long_call_s, past_the_term
 from .lease_stories import (
     LATE,
     ask_during_call,
@@ -27,17 +28,13 @@ from .lease_stories import (
 from .leases import (
     VERBS,
     Look,
-    Watch,
     arrange,
     at_once,
     begin,
     conclude,
     contended,
     let_go,
-    long_call_of,
-    long_call_s,
     now,
-    past_the_term,
     renews,
     running,
     span,
