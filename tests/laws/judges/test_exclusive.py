@@ -3,6 +3,7 @@
 import heapq
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -219,6 +220,14 @@ def test_only_calls_that_surely_overlap(first: Any, second: Any, conflicts: int)
     one, other = said("alice", "lease.use", 0, 90, "lost"), said("bob", "lease.use", 89, 90)
     for effects in ([effect(one, *first), effect(other, *second)], [effect(other, *second), effect(one, *first)]):
         assert len(judged(one, other, effects=effects).conflicts) == conflicts
+
+
+def test_a_resource_whose_clock_was_set_back_between_two_calls() -> None:
+    one, other = said("alice", "lease.use", 0, 5), said("bob", "lease.use", 60, 61)
+    effects = [effect(one, 100, 105), effect(other, 103, 104)]
+    assert judged(one, other, effects=effects).conflicts == ()
+    lost = replace(one, outcome="lost")
+    assert len(judged(lost, other, effects=effects).conflicts) == 1, "nobody knows when it came"
 
 
 def test_where_nobody_was_answered_ok_nobody_held_it() -> None:

@@ -8,6 +8,7 @@ Effects are compared on the resource's own clock. Source: contract laws, lease/e
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -90,7 +91,7 @@ def judge(history: Sequence[Said], effects: Sequence[Effect], policy: Policy) ->
     """`history` in any order; what was said by verbs of no lease counts only where it may have ended one."""
     acts = list(_acts(history, effects, policy))
     held = [*_holds(history, policy), *_running(acts, policy)]
-    conflicts = [*_at_the_resource(acts), *_two_holders(held), *_inside_a_hold(acts, held, policy)]
+    conflicts = [*_at_the_resource(acts, policy), *_two_holders(held), *_inside_a_hold(acts, held, policy)]
     return Judged(
         conflicts=tuple(conflicts),
         withheld=tuple(_withheld(history, _running(acts, policy, whether_pinned=False), policy)),
@@ -186,11 +187,16 @@ def _two_holders(held: Iterable[Held]) -> Iterator[Conflict]:
             )
 
 
-def _at_the_resource(acts: Iterable[Act]) -> Iterator[Conflict]:
-    """By the resource's own clock. One of the two must have been answered ok: else nobody is said to hold anything."""
+def _at_the_resource(acts: Iterable[Act], policy: Policy) -> Iterator[Conflict]:
+    """By the resource's own clock, which may have been set between calls that were far apart by ours.
+
+    One of the two must have been answered ok: else nobody is said to hold anything.
+    """
     timed = [act for act in acts if act.effect.at is not None]
     for one, other in _pairs(_by_resource(timed, lambda act: act.effect.resource or act.resource)):
         if one.said.caller == other.said.caller or not (one.said.ok or other.said.ok):
+            continue
+        if _over_s(one.said, policy) < other.said.sent_s or _over_s(other.said, policy) < one.said.sent_s:
             continue
         first, second = sorted((one, other), key=lambda act: act.effect.at or 0.0)
         first_s, began_s, end_s = first.effect.at or 0.0, second.effect.at or 0.0, first.effect.end
@@ -202,6 +208,11 @@ def _at_the_resource(acts: Iterable[Act]) -> Iterator[Conflict]:
                 f"call of {first.said.caller}, which ran there until {end_s:.3f} s",
                 (first.said, second.said),
             )
+
+
+def _over_s(said: Said, policy: Policy) -> float:
+    """By when the call has surely ended at the resource."""
+    return math.inf if said.outcome == "lost" else said.answered_s + policy.lag_s
 
 
 def _inside_a_hold(acts: Iterable[Act], held: Sequence[Held], policy: Policy) -> Iterator[Conflict]:
