@@ -10,7 +10,14 @@ from lasttick.laws.caller import Caller
 from lasttick.laws.said import Said
 from lasttick.laws.subject import Subject
 
-from .leases import Watch, acted, begin, let_go, running, short_call_of
+from .lease_calls import Watch, short_call_of
+from .leases import (
+    acted,
+    begin,
+    let_go,
+    running,
+    term_of,
+)
 
 
 async def busy_refuses(watch: Watch, lease: Subject, alice: Caller, bob: Caller) -> list[Said]:
@@ -27,6 +34,7 @@ async def busy_refuses(watch: Watch, lease: Subject, alice: Caller, bob: Caller)
             await acted(target, lease, bob, said)
             await watch.judged()
             await let_go(target, lease, bob)
+    await _may_have_it(lease, alice, bob, answers)
     limit_s = target.lag_s("lease.acquire") + target.tolerance_s
     fastest_s = min(said.answered_s - said.sent_s for said in answers)
     slowest_s = max(_trips_s(target, answers))
@@ -49,9 +57,8 @@ async def busy_queues(watch: Watch, lease: Subject, alice: Caller, bob: Caller) 
     if said.ok:
         await acted(target, lease, bob, said)
     await watch.judged()
-    must(
-        not said.refused, f"a busy resource answered {said.outcome}; lease.busy = queues means a place in a queue", said
-    )
+    await _may_have_it(lease, alice, bob, [said])
+    must(not said.refused, f"a busy resource answered {said.outcome}; lease.busy = queues means to wait", said)
     control(said.ok, f"{bob.name} was queued and did not get the resource when it was free", said)
     control(said.pending_s is not None, f"{bob.name} was not seen to wait; lease.acquire needs a poll", said)
     return [said]
@@ -61,6 +68,7 @@ async def busy_provisions(watch: Watch, lease: Subject, alice: Caller, bob: Call
     """He gets another one."""
     target, hers = watch.target, lease.resource
     said = await lease.acquire(bob)
+    await _may_have_it(lease, alice, bob, [said])
     must(not said.refused, f"a busy resource answered {said.outcome}; lease.busy = provisions means another one", said)
     control(said.ok, f"{bob.name} was not granted a resource", said)
     control(hers is not None and said.resource is not None, "lease.acquire puts out no resource to compare", said)
@@ -70,6 +78,17 @@ async def busy_provisions(watch: Watch, lease: Subject, alice: Caller, bob: Call
 
 
 BUSY = {"refuses": busy_refuses, "queues": busy_queues, "provisions": busy_provisions}
+
+
+async def _may_have_it(lease: Subject, alice: Caller, bob: Caller, answers: list[Said]) -> None:
+    """Who is denied what is free too may not have it at all, and that says nothing of a busy one."""
+    if all(said.outcome != "denied" for said in answers):
+        return
+    target = lease.target
+    freed = await let_go(target, lease, alice) if lease.holder is alice else None
+    await target.sleep(target.lag_s("lease.release") if freed is not None else term_of(target).high_s)
+    said = await lease.acquire(bob)
+    control(said.ok, f"{bob.name} is denied the resource also when it is free", *answers, said)
 
 
 def _trips_s(target: Target, without: list[Said]) -> list[float]:

@@ -7,13 +7,13 @@ import math
 
 from lasttick import Target, control, must
 from lasttick.laws.caller import Caller
-from lasttick.laws.interval import DRIFT, Interval, Span, at_most
+from lasttick.laws.judges.interval import DRIFT, Interval, Span, at_most
 from lasttick.laws.said import Said
 from lasttick.laws.subject import Subject
 
+from .lease_calls import Watch, long_call_of, past_the_term, short_call_of
 from .leases import (
     Look,
-    Watch,
     acquire_is_use,
     acted,
     another,
@@ -22,12 +22,9 @@ from .leases import (
     conclude,
     contended,
     let_go,
-    long_call_of,
     now,
-    past_the_term,
     renews,
     running,
-    short_call_of,
     span,
     surely_until_s,
     take,
@@ -60,8 +57,8 @@ async def race(watch: Watch, lease: Subject, alice: Caller, bob: Caller) -> tupl
     return winner, loser
 
 
-async def hand_over(target: Target, lease: Subject, alice: Caller, bob: Caller) -> None:
-    """Bob asks during a call of Alice, and has the resource, or one of his own, when she has let it go."""
+async def hand_over(target: Target, lease: Subject, alice: Caller, bob: Caller) -> Said:
+    """Bob asks during a call of Alice, and has the resource, or one of his own, when she has let it go. His answer."""
     hold_s = short_call_of(target)
     async with running(lease.use(alice, hold_s=hold_s)) as call:
         await target.sleep(hold_s / 4)
@@ -71,15 +68,15 @@ async def hand_over(target: Target, lease: Subject, alice: Caller, bob: Caller) 
             said = await call
             control(said.ok, f"a call of {alice.name}, who holds the resource, was not answered ok", said)
             await let_go(target, lease, alice)
-            granted: Said | None
-            if target.lease.busy == "refuses":
-                look = await until_free(target, lease, bob, now(target), at_once(term_of(target)))
-                granted = look.granted
-            else:
-                granted = await asked
-    control(granted is not None and granted.ok, f"{bob.name} does not get what {alice.name} has let go", said)
+            answer = await asked
+    granted: Said | None = answer
+    if target.lease.busy == "refuses":
+        look = await until_free(target, lease, bob, now(target), at_once(term_of(target)))
+        granted = look.granted
+    control(granted is not None and granted.ok, f"{bob.name} does not get what {alice.name} has let go", said, answer)
     assert granted is not None
     await acted(target, lease, bob, granted)
+    return answer
 
 
 async def ask_during_call(target: Target, lease: Subject, bob: Caller) -> list[Said]:
@@ -87,16 +84,20 @@ async def ask_during_call(target: Target, lease: Subject, bob: Caller) -> list[S
 
     Whatever he is granted he uses at once. His answers, the use last.
     """
-    began_s, long_s = target.now_s, long_call_of(target)
+    began_s = target.now_s
     if target.lease.busy == "refuses":
-        answers = [await lease.acquire(bob)]
-        while not answers[-1].ok and target.now_s < began_s + long_s:
-            await target.sleep(min(target.ttl_s / 8, began_s + long_s - target.now_s))
-            answers.append(await lease.acquire(bob))
-    else:
-        wait_s = target.tolerance_s if target.lease.busy == "queues" else term_of(target).high_s + target.ttl_s / 8
-        await target.until(began_s + wait_s)
-        answers = [await lease.acquire(bob)]
+        return await ask_until(target, lease, bob, began_s + long_call_of(target), target.ttl_s / 8)
+    wait_s = target.tolerance_s if target.lease.busy == "queues" else term_of(target).high_s + target.ttl_s / 8
+    await target.until(began_s + wait_s)
+    return await ask_until(target, lease, bob, target.now_s, 0.0)
+
+
+async def ask_until(target: Target, lease: Subject, bob: Caller, until_s: float, every_s: float) -> list[Said]:
+    """Ask at least once, until it is granted, and use it at once. All answers."""
+    answers = [await lease.acquire(bob)]
+    while not answers[-1].ok and target.now_s < until_s:
+        await target.sleep(min(every_s, until_s - target.now_s))
+        answers.append(await lease.acquire(bob))
     if answers[-1].ok and not acquire_is_use(target):
         answers.append(await lease.use(bob))
     return answers
@@ -174,23 +175,18 @@ async def leaves_under_call(target: Target, alice: Caller, bob: Caller, how: str
     async with target.subject() as lease:
         await begin(target, lease, alice)
         hold_s = short_call_of(target)
-        answers = []
         async with running(lease.use(alice, hold_s=hold_s)) as call:
             await target.sleep(hold_s / 4)
             if how == "ended":
-                answers.append(await lease.end_session(alice))
-                control(answers[0].ok, f"{alice.name} cannot end her session", *answers)
+                ended = await lease.end_session(alice)
+                control(ended.ok, f"{alice.name} cannot end her session", ended)
             else:
                 await alice.vanish()
             over_s = target.now_s + hold_s
-            while target.now_s < over_s and not (answers and answers[-1].verb == "lease.acquire" and answers[-1].ok):
-                answers.append(await lease.acquire(bob))
-                await target.sleep(hold_s / 8)
+            await ask_until(target, lease, bob, over_s, hold_s / 8)
             said = await call
         await target.until(over_s)
         mine = await target.effect_of(said, ended=True)
-        if answers[-1].ok:
-            await acted(target, lease, bob, answers[-1])
         await watch.judged()
         if mine is not None and mine.end is not None:  # else it was stopped on its way, or nothing tells when it ended
             target.case(f"{how} under a call")

@@ -13,13 +13,12 @@ import math
 import statistics
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from lasttick import Target, control, must
 from lasttick.laws.caller import Caller
-from lasttick.laws.exclusive import Judged, Policy, judge
-from lasttick.laws.interval import DRIFT, Interval, Probe, Span, compare, declared, measured, next_probe_s, told
-from lasttick.laws.profile import Profile
+from lasttick.laws.judges.interval import Interval, Probe, Span, compare, declared, measured, next_probe_s, told
+from lasttick.laws.profiles.profile import Profile
 from lasttick.laws.said import Said
 from lasttick.laws.subject import Subject
 from lasttick.laws.verdict import NotApplicable
@@ -47,6 +46,20 @@ def takes(terms: float, more_s: float = 2.0) -> Callable[[Profile], float]:
 def span(said: Said) -> Span:
     """Between which instants the target decided."""
     return Span(said.sent_s if said.pending_s is None else said.pending_s, said.answered_s)
+
+
+def now(target: Target) -> Span:
+    return Span(target.now_s, target.now_s)
+
+
+def at_once(limit: Interval) -> Interval:
+    """To look for what may be over from now on, and must be by the end of `limit`."""
+    return Interval(0.0, limit.high_s)
+
+
+def surely_until_s(began: Span, target: Target) -> float:
+    """Before which instant a lease renewed then is surely in force."""
+    return began.sent_s + term_of(target).low_s
 
 
 async def arrange(target: Target, *verbs: str) -> tuple[Caller, Caller]:
@@ -108,8 +121,11 @@ async def let_go(target: Target, lease: Subject, caller: Caller) -> Said | None:
     return said
 
 
+T = TypeVar("T")
+
+
 @contextlib.asynccontextmanager
-async def running(work: Coroutine[Any, Any, Said]) -> AsyncIterator[asyncio.Task[Said]]:
+async def running(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task[T]]:
     """A call beside the story. It is waited for also when the story fails: till then it keeps the resource."""
     task = asyncio.create_task(work)
     try:
@@ -228,73 +244,16 @@ def round_trip_s(target: Target) -> float:
 
 
 async def conclude(target: Target, lease: Subject, prober: Caller, look: Look, what: str, expected: Interval) -> None:
-    """The interval rule. A grant counts when what the prober does with it arrives at the resource."""
+    """The interval rule. A grant counts when what the prober does with it arrives at the resource; that there was none
+    counts when it was because the resource is busy.
+    """
     saids = look.saids
+    sentence, verdict = told(what, look.found, expected), compare(look.found, expected)
     if look.granted is not None:
         used = await acted(target, lease, prober, look.granted)
         saids += (used,) if used is not look.granted else ()
-    sentence = told(what, look.found, expected)
-    must(compare(look.found, expected) != "disjoint", sentence, *saids)
-    open_ = compare(look.found, expected) != "inside"
-    control(not open_, f"{sentence}; delays leave open on which side it was", *saids, timing=True)
-
-
-# -- to have been exclusive
-
-
-class Watch:
-    """What was said since, by this law or by the whole run, judged for two holders at once."""
-
-    def __init__(self, target: Target, *, whole_run: bool = False) -> None:
-        self.target = target
-        self._start = 0 if whole_run else len(target.deployment.history)
-        self._whole_run = whole_run
-
-    async def judged(self) -> Judged:
-        """Raises LawFailed for what surely were two holders at once."""
-        deployment = self.target.deployment
-        said = deployment.history[self._start :]
-        own = said if self._whole_run else [one for one in said if one.law == self.target.law]
-        found = judge(own, await self.target.effects(), Policy.of(deployment.profile))
-        for conflict in found.conflicts:
-            others = len(found.conflicts) - 1
-            must(False, conflict.reason + (f" ({others} more like it)" if others else ""), *conflict.saids)
-        return found
-
-
-def now(target: Target) -> Span:
-    return Span(target.now_s, target.now_s)
-
-
-def at_once(limit: Interval) -> Interval:
-    """To look for what may be over from now on, and must be by the end of `limit`."""
-    return Interval(0.0, limit.high_s)
-
-
-def surely_until_s(began: Span, target: Target) -> float:
-    """Before which instant a lease renewed then is surely in force."""
-    return began.sent_s + term_of(target).low_s
-
-
-def long_call_s(profile: Profile) -> float:
-    """A call that goes on for so long after its holder's lease would be over that others can ask, and be seen."""
-    return term(profile).high_s + profile.lag_of("effects") + (profile.lease.ttl_s or 0.0) / 2
-
-
-def long_call_of(target: Target) -> float:
-    return long_call_s(target.deployment.profile)
-
-
-def short_call_of(target: Target) -> float:
-    """Seconds of a call that is short beside a TTL, and long beside an answer."""
-    return min(2.0, target.ttl_s / 2)
-
-
-def past_the_term(target: Target, call: Said, said: Said) -> bool:
-    """Whether `said` was surely asked when a lease that ran out during this long call would be over.
-
-    A queued request counts as asked for as long as it was seen to wait.
-    """
-    latest_start_s = call.answered_s - long_call_of(target) * (1 - DRIFT)
-    asked_s = said.sent_s if said.pending_s is None else said.pending_s
-    return asked_s >= latest_start_s + term_of(target).high_s
+    elif verdict == "disjoint":
+        busy = saids[-1].outcome != "denied"
+        control(busy, f"{prober.name} is denied the resource, which does not say that it is busy", *saids)
+    must(verdict != "disjoint", sentence, *saids)
+    control(verdict == "inside", f"{sentence}; delays leave open on which side it was", *saids, timing=True)

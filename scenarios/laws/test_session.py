@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from lasttick import Target, control, law, must
 from lasttick.laws.caller import Caller
-from lasttick.laws.profile import READING, Profile
+from lasttick.laws.judges.tools import same_credentials
+from lasttick.laws.profiles.profile import READING, Profile
 from lasttick.laws.said import Said
-from lasttick.laws.tools import same_credentials
 from lasttick.laws.verdict import NotApplicable
 
 from .acts import NO_ACT, Act, act_of, tools_of, usual_tool

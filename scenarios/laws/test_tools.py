@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from lasttick import Target, control, law, must
 from lasttick.laws.caller import Caller
-from lasttick.laws.leaks import issued, kind_of, leaks, shows, unseen_canaries
-from lasttick.laws.profile import Profile
+from lasttick.laws.judges.leaks import issued, kind_of, leaks, shows, unseen_canaries
+from lasttick.laws.judges.secrets import CHARS_MIN, Secret, too_short
+from lasttick.laws.judges.tools import ABSENT
+from lasttick.laws.judges.untouched import judged
+from lasttick.laws.profiles.profile import Profile
 from lasttick.laws.said import Effect, Said
-from lasttick.laws.secrets import CHARS_MIN, Secret, too_short
-from lasttick.laws.tools import ABSENT
-from lasttick.laws.untouched import judged
 from lasttick.laws.verdict import NotApplicable, NotShown
 
 from .acts import LEASES, Act, Foreign, act_of, foreign_tools, usual_tool

@@ -19,7 +19,7 @@ from lasttick.cli import check_play, execute
 from lasttick.cli.check import Asked, check, seconds_of
 from lasttick.cli.errors import UsageError
 from lasttick.evidence import read_verdicts
-from lasttick.laws.dummy_profile import ENVIRON, dummy_profile
+from lasttick.laws.servers.dummy_profile import ENVIRON, dummy_profile
 from lasttick.targets.children import Child
 
 HEAD = """

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lasttick.cli import execute
-from lasttick.laws.init import profile_text, profiles
+from lasttick.laws.profiles.init import profile_text, profiles
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from starlette.routing import Route
 from lasttick.engine.loop import VirtualLoop
 from lasttick.engine.network import Delay, Network
 from lasttick.laws.deployment import Deployment
-from lasttick.laws.load import loads
+from lasttick.laws.profiles.load import loads
 from lasttick.targets.transports import memory_transport
 
 ORIGIN = "127.0.0.1:9002"
@@ -148,8 +148,10 @@ class LeaseService:
         session, ticket = (await request.json())["session"], f"ticket-{next(self.numbers)}"
         self.tickets[ticket] = {"state": "queued", "session": session, "ticket": ticket}
         busy = self.policy["busy"]
-        if session not in self.sessions:
-            return JSONResponse({"why": "unknown session"}, 403)
+        if self.wrong == "breaks" and not self.free():
+            return JSONResponse({"why": "out of order"}, 500)
+        if session not in self.sessions or (self.wrong == "denies bob" and self.sessions[session] == "bob"):
+            return JSONResponse({"why": "not for you"}, 403)
         free = self.resources() if self.wrong == "grants to all" else self.free()
         if busy == "provisions" and self.wrong != "provisions the same":
             free = [f"r{next(self.numbers)}"]
@@ -249,12 +251,18 @@ class LeaseService:
         return JSONResponse(self.effects)
 
 
-async def deploy(loop: VirtualLoop, service: LeaseService, delay: Delay | None = None) -> Deployment:
+async def deploy(
+    loop: VirtualLoop,
+    service: LeaseService,
+    delay: Delay | None = None,
+    edit: Callable[[str], str] = lambda text: text,
+) -> Deployment:
     """The service on a memory network, and a profile that declares its policy. `delay`: of every message."""
     network = Network(delay)
     network.serve(ORIGIN, service.app)
     policy = "\n".join(f"{key} = {_toml(value)}" for key, value in service.policy.items())
-    loaded = loads(PROFILE.format(origin=ORIGIN, ttl_s=TTL_S, policy=policy), "service.toml", {})
+    text = edit(PROFILE.format(origin=ORIGIN, ttl_s=TTL_S, policy=policy))
+    loaded = loads(text, "service.toml", {})
     return Deployment(loaded.profile, run="svc", secrets=loaded.secrets, transport=memory_transport(network))
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
+
+from lasttick.engine.network import Delay
 
 from .lease_service import LeaseService, deploy
 from .playing import Ruled, all_laws, play
@@ -102,6 +105,15 @@ def test_a_service_that_breaks_it_fails(law: str, wrong: str, policy: dict[str, 
     found = ruled(law, wrong, policy)
     assert found.word == "fail", found
     assert "-> " in found.reason, "the replies it rests on"
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=said)
+def test_delays_of_three_seconds_are_nobodys_fault(policy: dict[str, Any]) -> None:
+    words = {}
+    for number, law in enumerate(SHOWN):
+        delay = Delay(random.Random(number), 0.0, 3.0)
+        words[law] = play(LAWS[law], lambda loop, delay=delay: deploy(loop, LeaseService(**policy), delay)).word
+    assert "fail" not in words.values(), words
 
 
 def test_every_law_is_seen_to_fail() -> None:

@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from lasttick.laws.deployment import Deployment
-from lasttick.laws.hop import hop_app
-from lasttick.laws.hop_options import HopOptions
 from lasttick.laws.reference import DEVICES
+from lasttick.laws.servers.hop import hop_app
+from lasttick.laws.servers.hop_options import HopOptions
 from lasttick.targets.host import Host
 from lasttick.targets.virtual import VirtualWorld
 

@@ -20,16 +20,16 @@ import pytest
 
 from lasttick.cli.errors import INCONCLUSIVE, INTERRUPTED, USAGE, UsageError
 from lasttick.evidence import RunFolder, ScenarioResult, recorded_events
-from lasttick.laws.beginning import Beginning, begin
-from lasttick.laws.outcome_files import lines_of, plain
-from lasttick.laws.plan import PlannedLaw
-from lasttick.laws.ruling import Rules, Ruling, by_law
+from lasttick.laws.gate.beginning import Beginning, begin
+from lasttick.laws.gate.outcome_files import lines_of, plain
+from lasttick.laws.gate.plan import PlannedLaw
+from lasttick.laws.gate.ruling import Rules, Ruling, by_law
 from lasttick.marks import MARK
 from lasttick.plugin import BEGINNING, PROPERTY, REPORTER
 from lasttick.requirements import matches, nearby, scenarios_folder
 
 if TYPE_CHECKING:
-    from lasttick.laws.loaded import Loaded
+    from lasttick.laws.profiles.loaded import Loaded
 
 REPORTS = "reports"
 FINE = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)

@@ -47,7 +47,7 @@ def rack(*, port: int, host: str, devices: str, mutant: str | None) -> int:
 
 
 def recorder(*, port: int, host: str) -> int:
-    from lasttick.laws import serving
+    from lasttick.laws.servers import serving
 
     with _refusals():
         serving.run_recorder(host=host, port=port)
@@ -66,8 +66,8 @@ def hop(
     port: int,
     host: str,
 ) -> int:
-    from lasttick.laws import serving
-    from lasttick.laws.hop_options import HopOptions
+    from lasttick.laws.servers import serving
+    from lasttick.laws.servers.hop_options import HopOptions
 
     if cut_idle_s is not None:
         check_seconds("--cut-idle", cut_idle_s)
@@ -87,8 +87,8 @@ def hop(
 
 
 def dummy(*, kind: str, port: int, host: str) -> int:
-    from lasttick.laws import serving
-    from lasttick.laws.dummies import KINDS
+    from lasttick.laws.servers import serving
+    from lasttick.laws.servers.dummies import KINDS
 
     if kind not in KINDS:
         raise UsageError(f"no dummy {kind!r}", f"one of {', '.join(KINDS)} (contract laws, Dummies)", "choose one")

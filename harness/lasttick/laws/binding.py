@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lasttick.laws.profile import Binding, Profile, Reach
+from lasttick.laws.profiles.profile import Binding, Profile, Reach
 from lasttick.laws.reply import NotFound, Reply, find
 from lasttick.laws.said import Mark
 from lasttick.laws.templates import UnknownName, fill, fill_path, names_in

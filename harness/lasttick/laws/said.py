@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lasttick.laws.profile import Outcome
+from lasttick.laws.profiles.profile import Outcome
 from lasttick.laws.reply import Reply
 
 
