@@ -1,4 +1,4 @@
-"""The agent program of a virtual world: the fake Hermes in this process, and its one MCP server over in-memory pipes."""
+"""The agent program of a virtual world: the fake Hermes in this process, its one MCP server over in-memory pipes."""
 
 from __future__ import annotations
 
