@@ -30,12 +30,15 @@ def hermes_home(folder: Path) -> Path:
     return folder / "hermes"
 
 
-def container_environ(secrets: Secrets, *, platform_url: str, folder: Path, extra: Mapping[str, str]) -> dict[str, str]:
+def container_environ(
+    secrets: Secrets, *, platform_url: str, folder: Path, version: str, extra: Mapping[str, str]
+) -> dict[str, str]:
     """The agent container's whole environment: its own secrets, and what every program needs."""
     return {
         "PATH": PATH,
         "HOME": str(folder / "home"),
         "HERMES_HOME": str(hermes_home(folder)),
+        "HERMES_FAKE_VERSION": version,
         "USER": "agent",
         "LANG": "C.UTF-8",
         "TERM": "dumb",
