@@ -49,11 +49,13 @@ def rack(*, port: int, host: str, devices: str, mutant: str | None) -> int:
 def gateway(*, trial: bool, **options: Any) -> int:
     """Fields of `PlatformOptions`. `trial`: with an agent and the fakes around it."""
     from lasttick.targets.gateway import serve
+    from lasttick.targets.gateway.trial import run_trial
 
     for name in ("upstream_s", "turn_s"):
         check_seconds("--" + name.removesuffix("_s"), options[name])
+    run = run_trial if trial else serve.run_platform
     with _refusals():
-        serve.run_platform(serve.PlatformOptions(**options), serve.own_environ())
+        run(serve.PlatformOptions(**options), serve.own_environ())
     return PASSED
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from lasttick.targets.gateway.secrets import Secrets
 
 CONFIG_NAME = "config.yaml"
+LANGUAGE = {"LANG": "C.UTF-8", "TERM": "dumb", "NO_COLOR": "1"}
 PATH = "/usr/local/bin:/usr/bin:/bin"
 
 LEAST_CONFIG = """\
@@ -40,9 +41,7 @@ def container_environ(
         "HERMES_HOME": str(hermes_home(folder)),
         "HERMES_FAKE_VERSION": version,
         "USER": "agent",
-        "LANG": "C.UTF-8",
-        "TERM": "dumb",
-        "NO_COLOR": "1",
+        **LANGUAGE,
         "PLATFORM_API_URL": platform_url,
         "PLATFORM_API_TOKEN": secrets.platform_token,
         "AGENT_SERVICE_SECRET": secrets.agent_secret,

@@ -12,8 +12,9 @@ import functools
 import json
 import os
 import shlex
+import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,12 @@ def run_third_party(*, host: str = LOOPBACK, port: int = 8773) -> None:
     asyncio.run(_fake("third-party", ThirdParty(SystemClock()), host, port))
 
 
-async def platform(options: PlatformOptions, environ: Mapping[str, str], listener: Any = None) -> None:
+async def platform(
+    options: PlatformOptions,
+    environ: Mapping[str, str],
+    listener: socket.socket | None = None,
+    on_start: Callable[[Platform], None] = lambda _: None,
+) -> None:
     """Serve the platform on `listener`, which it closes, or one of its own. Raises ServeError."""
     log_to_stderr()
     stop_while_starting()
@@ -120,6 +126,7 @@ async def platform(options: PlatformOptions, environ: Mapping[str, str], listene
             )
             running = Platform(config, clock=SystemClock(), entropy=SystemEntropy())
             await stack.enter_async_context(running.running())
+            on_start(running)
         except StartError as error:
             raise ServeError(str(error)) from error
         await serve_app("gateway", tapped(running.app, options.tap, "platform"), listener)
