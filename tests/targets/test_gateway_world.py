@@ -240,7 +240,7 @@ def test_only_a_chat_that_broke_off_is_broken_off() -> None:
 def test_a_chat_that_never_comes_to_the_agent_says_why() -> None:
     async def story(world: Any) -> None:
         gateway = await ready(world, agent="held")
-        with pytest.raises(AssertionError, match="without a turn of the agent.*http_status=400"):
+        with pytest.raises(AssertionError, match=r"without a turn of the agent.*http_status=400"):
             await gateway.open_run("org-a", channel="")
 
     play(story)

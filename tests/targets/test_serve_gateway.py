@@ -107,9 +107,7 @@ def _below(parent: int) -> list[int]:
     return [pid for pid, its in watch.parents() if its == parent]
 
 
-def test_told_to_stop_while_it_starts_it_stops_and_leaves_nobody(
-    started: Callable[..., Served], tmp_path: Path
-) -> None:
+def test_told_to_stop_while_it_starts_it_leaves_nobody(started: Callable[..., Served], tmp_path: Path) -> None:
     served = started("gateway", "--port", "0", "--identity-dir", str(tmp_path / "identity"))
     end_s = time.monotonic() + DEADLINE_S
     while len(below := _below(served.process.pid)) < 2:
