@@ -33,7 +33,7 @@ from lasttick.targets.world import World
 
 if TYPE_CHECKING:
     from lasttick.mutants import Mutant
-    from lasttick.targets.gateway import GatewayOptions, GatewayPart
+    from lasttick.targets.gateway.handle import GatewayOptions, GatewayPart
 
 SETTLE_S = 0.15
 

@@ -42,7 +42,7 @@ from lasttick_fakes.devices import Rack, parse_devices, rack_app
 
 if TYPE_CHECKING:
     from lasttick.mutants import Mutant
-    from lasttick.targets.gateway import GatewayOptions, GatewayPart
+    from lasttick.targets.gateway.handle import GatewayOptions, GatewayPart
 
 RACK = "127.0.0.1:7001"
 CLOUD = "127.0.0.1:7002"
@@ -138,7 +138,7 @@ class VirtualWorld(World):
         return self._cloud
 
     def gateway_part(self, options: GatewayOptions, number: int) -> GatewayPart:
-        from lasttick.targets.gateway_virtual import VirtualGateway  # brings a database, which few worlds need
+        from lasttick.targets.gateway.virtual import VirtualGateway  # brings a database, which few worlds need
 
         return VirtualGateway(self, options, number)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lasttick.reference.hostagent.busy_tracker import McpBusyTracker
     from lasttick.targets.cloud import CloudHandle
     from lasttick.targets.device import Device
-    from lasttick.targets.gateway import Gateway, GatewayOptions, GatewayPart
+    from lasttick.targets.gateway.handle import Gateway, GatewayOptions, GatewayPart
 
 T = TypeVar("T")
 
@@ -159,9 +159,9 @@ class World(ABC):
 
     async def gateway(self, **options: Any) -> Gateway:
         """Start a tool gateway: platform, trusted agent, third party and model. Options: the fields of
-        `lasttick.targets.gateway.GatewayOptions`. Raises StartRefused.
+        `lasttick.targets.gateway.handle.GatewayOptions`. Raises StartRefused.
         """
-        from lasttick.targets.gateway import begin
+        from lasttick.targets.gateway.handle import begin
 
         gateway = await begin(self, len(self._gateways), options)
         self._gateways.append(gateway)

@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lasttick.targets.gateway_wire import ChatAnswer, Reply
+from lasttick.targets.gateway.wire import ChatAnswer, Reply
 
 if TYPE_CHECKING:
-    from lasttick.targets.gateway import Gateway
+    from lasttick.targets.gateway.handle import Gateway
     from lasttick.targets.world import World
 
 Send = Callable[..., Awaitable[Reply]]

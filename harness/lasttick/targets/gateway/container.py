@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from lasttick.targets.gateway_secrets import Secrets
+from lasttick.targets.gateway.secrets import Secrets
 
 CONFIG_NAME = "config.yaml"
 PATH = "/usr/local/bin:/usr/bin:/bin"

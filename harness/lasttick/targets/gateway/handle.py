@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from lasttick.targets.gateway_container import CONFIG_NAME, hermes_home
-from lasttick.targets.gateway_fakes import ModelHandle, ThirdPartyHandle
-from lasttick.targets.gateway_run import OpenRun, Turns
-from lasttick.targets.gateway_secrets import Secrets, runner_token
-from lasttick.targets.gateway_turns import HermesTurn
-from lasttick.targets.gateway_wire import ChatAnswer, Reply, encoded, reply_of
+from lasttick.targets.gateway.container import CONFIG_NAME, hermes_home
+from lasttick.targets.gateway.fakes import ModelHandle, ThirdPartyHandle
+from lasttick.targets.gateway.run import OpenRun, Turns
+from lasttick.targets.gateway.secrets import Secrets, runner_token
+from lasttick.targets.gateway.turns import HermesTurn
+from lasttick.targets.gateway.wire import ChatAnswer, Reply, encoded, reply_of
 
 if TYPE_CHECKING:
     import httpx

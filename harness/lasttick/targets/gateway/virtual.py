@@ -11,13 +11,13 @@ from lasttick.reference.gateway.agent import AgentConfig, TrustedAgent
 from lasttick.reference.gateway.config import GatewayConfig
 from lasttick.reference.gateway.platform import Platform
 from lasttick.reference.hostagent.start_error import StartError
-from lasttick.targets.gateway import TURN_S, Addresses, GatewayOptions
-from lasttick.targets.gateway_container import container_environ, prepare
-from lasttick.targets.gateway_hermes import InProcessHermes
-from lasttick.targets.gateway_secrets import Secrets
-from lasttick.targets.gateway_tap import Saw, Tap
-from lasttick.targets.gateway_turns import Correlation, HermesTurn, told_request
-from lasttick.targets.held_agent import HeldAgent
+from lasttick.targets.gateway.container import container_environ, prepare
+from lasttick.targets.gateway.handle import TURN_S, Addresses, GatewayOptions
+from lasttick.targets.gateway.held_agent import HeldAgent
+from lasttick.targets.gateway.hermes import InProcessHermes
+from lasttick.targets.gateway.secrets import Secrets
+from lasttick.targets.gateway.tap import Saw, Tap
+from lasttick.targets.gateway.turns import Correlation, HermesTurn, told_request
 from lasttick.targets.outcome import StartRefused
 from lasttick_fakes.model import FakeModel
 from lasttick_fakes.thirdparty import ThirdParty

@@ -15,8 +15,8 @@ from lasttick.model.tool_names import ToolNameError
 from lasttick.ports import Finished, LineStream
 from lasttick.reference.gateway.humanwork import serve_humanwork
 from lasttick.reference.gateway.registration import HUMANWORK_ARGS
-from lasttick.targets.gateway_tap import Saw
-from lasttick.targets.gateway_turns import Correlation, HermesTurn, Program, told_start
+from lasttick.targets.gateway.tap import Saw
+from lasttick.targets.gateway.turns import Correlation, HermesTurn, Program, told_start
 from lasttick_fakes.hermes import run_hermes
 
 if TYPE_CHECKING:
