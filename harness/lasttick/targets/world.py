@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lasttick.targets.cloud import CloudHandle
     from lasttick.targets.device import Device
     from lasttick.targets.gateway.handle import Gateway, GatewayOptions, GatewayPart
+    from lasttick.targets.gateway.secrets import Secrets
 
 T = TypeVar("T")
 
@@ -168,7 +169,7 @@ class World(ABC):
         return gateway
 
     @abstractmethod
-    def gateway_part(self, options: GatewayOptions, number: int) -> GatewayPart:
+    def gateway_part(self, options: GatewayOptions, number: int, secrets: Secrets) -> GatewayPart:
         """The parts of this world's gateway `number` (from 0), not yet started."""
 
     @property
