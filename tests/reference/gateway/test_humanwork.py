@@ -178,7 +178,8 @@ def test_a_call_is_handed_on_and_its_result_back(era: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["shop__refund", "order_lookup:lookup", "order_lookup_lookup", "mcp__humanwork__order_lookup__lookup", "", "é"]
+    "name",
+    ["shop__refund", "order_lookup:lookup", "order_lookup_lookup", "mcp__humanwork__order_lookup__lookup", "", "é"],
 )
 def test_any_other_name_is_not_configured(name: str) -> None:
     def gateway(request: httpx.Request) -> httpx.Response:

@@ -126,8 +126,7 @@ def test_two_boots_at_once_lose_no_key(tmp_path: Path) -> None:
     path.write_text(OPERATOR)
     barrier = Barrier(2)
     boots = [
-        Forked(lambda: str(register(tmp_path, PYTHON)), folder=tmp_path, step=meet_at_making(barrier))
-        for _ in range(2)
+        Forked(lambda: str(register(tmp_path, PYTHON)), folder=tmp_path, step=meet_at_making(barrier)) for _ in range(2)
     ]
     barrier.open()
     assert all(ended.wait().ok for ended in boots)
@@ -157,7 +156,9 @@ def test_as_a_command(tmp_path: Path) -> None:
     assert (first.returncode, second.returncode) == (0, 0)
     assert "now names" in first.stderr
     assert "already names" in second.stderr
-    assert yaml.safe_load((tmp_path / "config.yaml").read_text())["mcp_servers"]["humanwork"]["command"] == sys.executable
+    assert (
+        yaml.safe_load((tmp_path / "config.yaml").read_text())["mcp_servers"]["humanwork"]["command"] == sys.executable
+    )
     (tmp_path / "config.yaml").write_text("api_key: sk-secret: [\n")
     third = run()
     assert third.returncode == 1

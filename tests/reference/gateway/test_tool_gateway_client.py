@@ -94,7 +94,9 @@ def test_the_secret_goes_into_both_headers() -> None:
         assert sent == {"x-agent-secret": [SECRET], "authorization": [f"Bearer {SECRET}"]}
 
 
-@pytest.mark.parametrize("no_secret", [{}, {"AGENT_SERVICE_SECRET": ""}, {"AGENT_SERVICE_SECRET": "${AGENT_SERVICE_SECRET}"}])
+@pytest.mark.parametrize(
+    "no_secret", [{}, {"AGENT_SERVICE_SECRET": ""}, {"AGENT_SERVICE_SECRET": "${AGENT_SERVICE_SECRET}"}]
+)
 def test_without_the_secret_there_is_a_bearer_only(no_secret: dict[str, str]) -> None:
     sent = credentials_sent(PLATFORM_API_TOKEN="p", HUMANWORK_MODEL_GATEWAY_TOKEN="m", **no_secret)
     assert sent == {"x-agent-secret": [], "authorization": ["Bearer p"]}
@@ -136,7 +138,9 @@ def test_arguments_that_are_no_json_are_a_tool_error(arguments: Any) -> None:
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-@pytest.mark.parametrize("where", ["http://elsewhere.test/", "http://platform.test:8000/other", "//elsewhere.test", "\u00e9:"])
+@pytest.mark.parametrize(
+    "where", ["http://elsewhere.test/", "http://platform.test:8000/other", "//elsewhere.test", "\u00e9:"]
+)
 def test_a_redirect_is_not_followed(status: int, where: str) -> None:
     gateway = Gateway(lambda request: httpx.Response(status, headers=[(b"location", where.encode())]))
     assert failed(gateway).code == "GATEWAY_REDIRECTS"
@@ -169,7 +173,10 @@ GARBAGE: dict[str, tuple[httpx.Response, str]] = {
     "no number": (httpx.Response(200, content=b'{"ok": true, "result": NaN}'), "GATEWAY_GARBAGE"),
     "a number too long": (httpx.Response(200, content=b'{"ok":true,"result":' + b"9" * 5000 + b"}"), "GATEWAY_GARBAGE"),
     "not UTF-8": (httpx.Response(200, content=b'{"ok": true, "result": "\xff"}'), "GATEWAY_GARBAGE"),
-    "too deep": (httpx.Response(200, content=b'{"ok":true,"result":' + b"[" * 65 + b"]" * 65 + b"}"), "GATEWAY_GARBAGE"),
+    "too deep": (
+        httpx.Response(200, content=b'{"ok":true,"result":' + b"[" * 65 + b"]" * 65 + b"}"),
+        "GATEWAY_GARBAGE",
+    ),
     "far too deep": (httpx.Response(200, content=b"[" * 100_000), "GATEWAY_GARBAGE"),
     "too long": (httpx.Response(200, content=b" " * (ANSWER_BYTES_MAX + 1)), "GATEWAY_GARBAGE"),
     "packed": (httpx.Response(200, content=b"x", headers={"content-encoding": "br"}), "GATEWAY_GARBAGE"),
