@@ -35,6 +35,9 @@ from .leases import (
 )
 
 RACES = 4
+EARLY, LATE = 0.4, 0.8
+"""When in a term something is said that renews, and something that must not: it shows only if it adds more than the
+lag."""
 
 
 async def race(watch: Watch, lease: Subject, alice: Caller, bob: Caller) -> tuple[Caller, Caller]:
@@ -103,10 +106,11 @@ async def expires_after(target: Target, alice: Caller, bob: Caller, event: str) 
     async with target.subject() as lease:
         said = await lease.acquire(alice)
         control(said.ok, f"{alice.name} is not granted a free resource", said)
-        await target.until(said.sent_s + 0.4 * expected.low_s)
         if event == "acquire":
+            await target.until(said.sent_s + LATE * expected.low_s)
             await renew_nothing(target, lease, alice)
         else:
+            await target.until(said.sent_s + EARLY * expected.low_s)
             say = {"use again": lease.use, "renew again": lease.renew, "acquire again": lease.acquire}[event]
             said = await say(alice)
             control(said.ok, f"{alice.name} cannot renew a lease by {event}", said, timing=True)
@@ -120,18 +124,17 @@ async def expires_after(target: Target, alice: Caller, bob: Caller, event: str) 
 async def expires_beside_another(target: Target, alice: Caller, bob: Caller) -> None:
     """What she does with another resource does not lengthen it. Shortening it is the target's own affair."""
     expected = term_of(target)
-    async with target.subject() as lease:
+    async with target.subject() as lease, another(target) as second:
+        if second is None:
+            return
         began = await begin(target, lease, alice)
-        async with another(target) as second:
-            if second is None:
-                return
-            await target.until(began.sent_s + 0.4 * expected.low_s)
-            taken = await second.acquire(alice)
-            if not (taken.ok and (await second.use(alice)).ok):
-                return  # one lease at a time
-            look = await until_free(target, lease, bob, began, expected)
-            what = f"the lease of {alice.name}, who used another resource,"
-            await conclude(target, lease, bob, look, what, Interval(-math.inf, expected.high_s))
+        await target.until(began.sent_s + LATE * expected.low_s)
+        taken = await second.acquire(alice)
+        if not (taken.ok and (await second.use(alice)).ok):
+            return  # one lease at a time
+        look = await until_free(target, lease, bob, began, expected)
+        what = f"the lease of {alice.name}, who used another resource,"
+        await conclude(target, lease, bob, look, what, Interval(-math.inf, expected.high_s))
     target.case("use of another resource")
 
 
@@ -193,8 +196,11 @@ async def leaves_under_call(target: Target, alice: Caller, bob: Caller, how: str
             target.case(f"{how} under a call")
 
 
-async def meddle(lease: Subject, other: Caller) -> None:
-    """What somebody who holds nothing can say about another's lease. Only what comes of it matters."""
+async def meddle(lease: Subject, other: Caller, until_s: float) -> None:
+    """What somebody who holds nothing can say about another's lease. Only what comes of it matters.
+
+    `until_s`: till when it surely is another's; later it could be had for the asking.
+    """
     profile = lease.target.deployment.profile
     says = {"lease.renew": lease.renew, "lease.release": lease.release, "session.end": lease.end_session}
     if profile.stands_for("lease.release") == "session.end":
@@ -207,6 +213,7 @@ async def meddle(lease: Subject, other: Caller) -> None:
                 control(opened.ok, f"{other.name} cannot open a session", opened)
             answers.append(await say(other))
     control(any(said.ok or said.refused for said in answers), "nothing that another said was answered", *answers)
+    control(lease.target.now_s < until_s, "the lease may have been over before it was meddled with", timing=True)
 
 
 async def taken_over(watch: Watch, lease: Subject, alice: Caller, bob: Caller, look: Look) -> None:

@@ -11,6 +11,7 @@ from lasttick.laws.verdict import NotApplicable
 
 from .lease_answers import BUSY, must_not_tell, secrets_of
 from .lease_stories import (
+    LATE,
     ask_during_call,
     expires_after,
     expires_beside_another,
@@ -122,12 +123,14 @@ async def test_expires_exactly(target: Target) -> None:
 
 @law("lease/dies-with-holder", verbs=VERBS, callers=2, seconds=takes(1, 8))
 async def test_dies_with_holder(target: Target) -> None:
-    """Alice vanishes without a word, or ends her session; and each of these again while a call of hers runs.
+    """Alice ends her session, or vanishes without a word; and each of these again while a call of hers runs.
 
-    The resource is free by her TTL, or as `session_end` says; and nobody acts on it before her call has ended there.
+    The resource is free as `session_end` says, or by her TTL; and nobody acts on it before her call has ended there.
     """
     alice, bob = await arrange(target)
     expected = term_of(target)
+    if alice.can("session.end"):
+        await session_ends(target, alice, bob)
     async with target.subject() as lease:
         began = await begin(target, lease, alice)
         await contended(target, lease, bob)
@@ -136,8 +139,6 @@ async def test_dies_with_holder(target: Target) -> None:
         by_then = Interval(-math.inf, expected.high_s)
         await conclude(target, lease, bob, look, f"the lease of {alice.name}, who vanished,", by_then)
     target.case("vanished")
-    if alice.can("session.end"):
-        await session_ends(target, alice, bob)
     if target.lease.in_flight == "pins" and target.lease.busy == "refuses":
         if alice.can("session.end"):
             await leaves_under_call(target, alice, bob, "ended")
@@ -161,7 +162,7 @@ async def test_only_own_release(target: Target) -> None:
     async with target.subject() as lease:
         began = await begin(target, lease, alice)
         await contended(target, lease, bob)
-        await meddle(lease, other)
+        await meddle(lease, other, surely_until_s(began, target))
         if target.lease.busy == "refuses":
             said = await lease.acquire(bob)
             if said.ok:
@@ -176,8 +177,8 @@ async def test_only_own_release(target: Target) -> None:
         target.case("the holder can still act")
         if renews(target, "use"):
             began = span(used)
-        await target.until(began.sent_s + 0.4 * expected.low_s)
-        await meddle(lease, other)
+        await target.until(began.sent_s + LATE * expected.low_s)
+        await meddle(lease, other, surely_until_s(began, target))
         look = await until_free(target, lease, bob, began, expected)
         await conclude(target, lease, bob, look, what, expected)
     target.case("neither freed nor lengthened")

@@ -154,8 +154,10 @@ async def _one_of_each(target: Target) -> Said | None:
             control(seen, "a good call is not seen at the resource", done)
         if target.bound("lease.holder"):
             await target.read("lease.holder")
-        if act.subject is not None and has_leases and target.lease.busy == "refuses":
-            await act.subject.acquire(callers[1])
+        if act.subject is not None and has_leases:
+            # Where a newcomer waits, or is given another, only a use of what is not his is refused.
+            contend = act.subject.acquire if target.lease.busy == "refuses" else act.subject.use
+            await contend(callers[1])
         if tool is not None:
             for foreign in (await foreign_tools(target))[:1]:
                 await act.call(foreign.other, foreign.tool)

@@ -13,7 +13,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "farm", "version": "1"}}
-TOOLS = ("order_browser", "ticket_status", "extend", "visit", "give_back", "floor")
 
 
 class Farm:
@@ -24,8 +23,7 @@ class Farm:
         self.keys: dict[str, str | None] = dict.fromkeys(browsers)
         self.until, self.busy = dict.fromkeys(browsers, 0.0), dict.fromkeys(browsers, 0)
         self.queue: list[str] = []
-        self.users: dict[str, str] = {}
-        self.granted: dict[str, tuple[str, str]] = {}
+        self.users, self.granted = dict[str, str](), dict[str, tuple[str, str]]()
         self.visits: list[dict[str, object]] = []
 
     def sweep(self) -> None:
@@ -87,7 +85,7 @@ def app(farm: Farm) -> Starlette:
         if message["method"] == "initialize":
             result = HELLO
         elif message["method"] == "tools/list":
-            result = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in TOOLS]}
+            result = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in vars(Farm)]}
         else:
             farm.user = request.headers.get("x-user", "")
             try:

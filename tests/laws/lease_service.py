@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from lasttick.engine.loop import VirtualLoop
-from lasttick.engine.network import Network
+from lasttick.engine.network import Delay, Network
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.load import loads
 from lasttick.targets.transports import memory_transport
@@ -249,9 +249,9 @@ class LeaseService:
         return JSONResponse(self.effects)
 
 
-async def deploy(loop: VirtualLoop, service: LeaseService) -> Deployment:
-    """The service on a memory network, and a profile that declares its policy."""
-    network = Network()
+async def deploy(loop: VirtualLoop, service: LeaseService, delay: Delay | None = None) -> Deployment:
+    """The service on a memory network, and a profile that declares its policy. `delay`: of every message."""
+    network = Network(delay)
     network.serve(ORIGIN, service.app)
     policy = "\n".join(f"{key} = {_toml(value)}" for key, value in service.policy.items())
     loaded = loads(PROFILE.format(origin=ORIGIN, ttl_s=TTL_S, policy=policy), "service.toml", {})

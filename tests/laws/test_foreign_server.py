@@ -18,7 +18,7 @@ from .browsers import Farm, app
 
 ROOT = Path(__file__).parents[2]
 PROFILE = Path(__file__).with_name("browsers.toml")
-TTL_S = 3.2
+TTL_S = 2.4
 FAULTS = {
     "sweeps-during-visits": "lease/outlives-long-call",
     "takes-any-key": "lease/stale-holder-refused",

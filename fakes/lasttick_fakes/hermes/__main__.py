@@ -34,8 +34,8 @@ async def _run(argv: list[str], env: dict[str, str]) -> Finished:
 
 def main() -> int:
     finished = asyncio.run(_run(["hermes", *sys.argv[1:]], dict(os.environ)))
-    sys.stdout.write(finished.stdout)
-    sys.stderr.write(finished.stderr)
+    sys.stdout.buffer.write(finished.stdout.encode("utf-8", "replace"))
+    sys.stderr.buffer.write(finished.stderr.encode("utf-8", "replace"))
     return finished.returncode
 
 

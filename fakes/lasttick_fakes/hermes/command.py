@@ -18,7 +18,7 @@ class UsageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`prompt` None: no `-q`, so the interactive screen. `toolsets` None: no `-t`, so the defaults."""
+    """`prompt` None: no `-q`, or an empty one, so the interactive screen. `toolsets` None: no `-t`, so the defaults."""
 
     prompt: str | None
     toolsets: tuple[str, ...] | None
@@ -39,4 +39,4 @@ def parse(argv: Sequence[str]) -> Command:
     parser.add_argument("-Q", "--quiet", action="store_true")
     given = parser.parse_args(list(argv))
     toolsets = None if given.toolsets is None else tuple(t.strip() for t in given.toolsets.split(",") if t.strip())
-    return Command(given.query, toolsets or None, given.quiet)
+    return Command(given.query or None, toolsets or None, given.quiet)

@@ -24,7 +24,7 @@ RETRY_AFTER_S = (1.0, 2.0, 4.0)
 RENEW_AFTER_S = 1.0
 BREAKER_FAILURES = 3
 BREAKER_S = 60.0
-PAGES_MAX = 100
+PAGES_MAX = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class ConfiguredServer:
                 async with asyncio.timeout(self.server.connect_s):
                     await self._open(first=wait_s == 0)
                 return
-            except (OSError, RpcError):  # TimeoutError is an OSError
+            except (OSError, RpcError, ValueError):  # OSError: also a time-out. ValueError: an impossible name
                 await self._hang_up()
             except GivenUp:
                 return await self._hang_up()
@@ -178,7 +178,9 @@ class ConfiguredServer:
         params = {"name": offered.tool, "arguments": dict(arguments)} if is_tool else dict(arguments)
         async with asyncio.timeout(self.server.timeout_s):
             result = await self._session.request(offered.method, params)
-        return replies.of_result(result) if is_tool else (json.dumps(dict(result), ensure_ascii=False), True)
+        return (
+            replies.of_result(result, self._habits) if is_tool else (json.dumps(dict(result), ensure_ascii=False), True)
+        )
 
     async def _renewed(self, lost: RpcError) -> bool:
         """A new session, in which the call may be made again. A child that died is started anew by both versions, so a
@@ -226,17 +228,15 @@ _UTILITIES: tuple[tuple[str, str, str, str, Mapping[str, Any], list[str]], ...] 
 )
 
 
-async def discovered(servers: list[ConfiguredServer], within_s: float) -> list[asyncio.Task[None]]:
-    """Discover all at once and wait for them, but no longer than `within_s`: the rest goes on unseen.
+def begin(servers: list[ConfiguredServer]) -> list[asyncio.Task[None]]:
+    """Discover all at once, each in a task of its own; `end` ends them."""
+    return [asyncio.create_task(one.discover(), name=f"hermes discovers {one.server.name}") for one in servers]
 
-    Returns the tasks; whoever ends the agent cancels them.
-    """
-    tasks = [
-        asyncio.create_task(server.discover(), name=f"hermes discovers {server.server.name}") for server in servers
-    ]
+
+async def discovered(tasks: list[asyncio.Task[None]], within_s: float) -> None:
+    """Wait for them, but no longer than `within_s`: the rest goes on unseen."""
     if tasks:
         await asyncio.wait(tasks, timeout=within_s)
-    return tasks
 
 
 async def end(servers: list[ConfiguredServer], tasks: list[asyncio.Task[None]]) -> None:

@@ -56,7 +56,8 @@ class StdioSession:
 
     def _send(self, message: Mapping[str, Any]) -> None:
         try:
-            self._stream.write(json.dumps(message, separators=(",", ":"), ensure_ascii=False).encode() + b"\n")
+            text = json.dumps(message, separators=(",", ":"), ensure_ascii=False)
+            self._stream.write(text.encode("utf-8", "replace") + b"\n")
         except (OSError, RuntimeError) as error:
             raise ConnectionClosed from error
 

@@ -8,6 +8,8 @@
 | `PUT /scripts` a script (`script.py`) | 200; it replaces the one with the same word; the word `*` fits every prompt |
 | `POST /reset` | 200; no scripts, no requests |
 
+Errors are `{"error": {"message", "type"}}`.
+
 Fidelity. Models: the request and answer bytes that the real agent exchanges with such a server, streamed or whole,
 tool calls, reasoning, helper requests that use up no step, slowness. Does not model: a mind (it obeys its script,
 whatever a tool result tells it to do), token counts, rate limits, keys (it takes any, and records it). It
@@ -70,7 +72,7 @@ class FakeModel:
                 Route("/scripts", self._put_script, methods=["PUT"]),
                 Route("/reset", self._reset, methods=["POST"]),
             ],
-            exception_handlers=HANDLERS,
+            exception_handlers={**HANDLERS, Refused: _refused},
         )
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -137,6 +139,12 @@ class FakeModel:
     async def _reset(self, request: Request) -> Response:
         self.reset()
         return answer({"ok": True})
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """As such servers say no; an agent shows the message."""
+    assert isinstance(error, Refused)
+    return answer({"error": {"message": str(error), "type": "invalid_request_error"}}, error.status)
 
 
 def _calls(step: Call, asked: Asked) -> tuple[tuple[str, str], ...]:

@@ -12,6 +12,9 @@ from typing import Any
 
 from lasttick.ports import Clock
 
+RUN_HEADER = "x-correlation-id"
+"""In which a caller says for which run it calls."""
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -58,7 +61,9 @@ class Log:
         """Write a request; returns its seq."""
         self._count += 1
         self._entries[self._count] = Seen(self._count, self._clock.now_ns(), method, path, headers, body)
-        self._tell("third.request", {"seq": self._count, "method": method, "path": path, "body": body})
+        seen = self._entries[self._count]
+        about = {"seq": seen.seq, "method": method, "path": path, "body": body, "run_id": seen.header(RUN_HEADER)}
+        self._tell("third.request", about)
         return self._count
 
     def answered(self, seq: int, status: int) -> None:
