@@ -86,7 +86,7 @@ KEPT = {
     "an empty file as a flow map": "{}\n",
     "servers without a value": "mcp_servers:\n# next\nmodel: m\n",
     "servers all commented out": "mcp_servers:\n  # gh:\n  #   command: x\n\nmodel: m\n",
-    "comments that belong to the last server": "mcp_servers:\n  gh:\n    command: x\n    # args: []\n  # fs: {}\n# model\nmodel: m\n",
+    "comments of the last server": "mcp_servers:\n  gh:\n    command: x\n    # args: []\n  # fs: {}\n# model\nmodel: m\n",
     "an odd indentation": "   model: m\n   mcp_servers:\n          gh:\n           command: x\n   z: 1\n",
     "a list at the column of its key": "mcp_servers:\n  gh:\n    command: x\n    args:\n    - a\n    -   b\nz:\n- 1\n",
     "a kept block scalar at the end": "mcp_servers:\n  gh:\n    note: |+\n      a\n\n\n",
@@ -114,14 +114,9 @@ def test_nothing_is_changed_but_ours_is_added(text: str) -> None:
 
 
 def test_it_stands_where_a_person_would_put_it() -> None:
-    text = "model: m\n\nmcp_servers:\n  # code\n  gh:\n    command: x  # why\n    # args: []\n\n# how it looks\ndisplay: {}\n# end\n"
-    block = BLOCK.removeprefix("mcp_servers:\n")
-    assert merged(text, OURS) == (
-        "model: m\n\nmcp_servers:\n  # code\n  gh:\n    command: x  # why\n    # args: []\n"
-        + block
-        + "\n# how it looks\ndisplay: {}\n# end\n"
-        + TIMEOUT
-    )
+    above = "model: m\n\nmcp_servers:\n  # code\n  gh:\n    command: x  # why\n    # args: []\n"
+    below = "\n# how it looks\ndisplay: {}\n# end\n"
+    assert merged(above + below, OURS) == above + BLOCK.removeprefix("mcp_servers:\n") + below + TIMEOUT
 
 
 def test_lines_are_broken_as_the_file_breaks_them() -> None:
@@ -218,7 +213,9 @@ OURS_BEFORE = {
 def test_ours_is_asserted_again_and_the_operators_keys_in_it_survive(body: str, newline: str) -> None:
     flow = body.startswith("{")
     block = f" {body}\n" if flow else "\n" + "".join(f"     {line}\n" for line in body.splitlines())
-    before = "base: &base {connect_timeout: 7}\nmcp_discovery_timeout: 9\nmcp_servers:\n   gh: {command: x}\n   humanwork:"
+    before = (
+        "base: &base {connect_timeout: 7}\nmcp_discovery_timeout: 9\nmcp_servers:\n   gh: {command: x}\n   humanwork:"
+    )
     after = "   fs:\n      command: y\n# end\nmodel: m\n"
     before, block, after = (part.replace("\n", newline) for part in (before, block, after))
     result = merged(before + block + after, OURS)
