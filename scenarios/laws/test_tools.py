@@ -44,7 +44,7 @@ async def _is_refused(target: Target, foreign: Foreign, route: str | None) -> No
     must(not said.ok, f"{tool} is not for {other.name}, who was answered ok", said)
     control(
         said.outcome == "denied",
-        f"{tool} is not for {other.name}, who was answered {said.outcome}: that does not say that it may not",
+        f"{tool} is not for {other.name}, and that it may not is not what it was told: {said.answer}",
         said,
     )
     target.case(f"{tool} of {other.name}" + (f" by {route}" if route else ""))

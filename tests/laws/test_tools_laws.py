@@ -92,7 +92,10 @@ def test_callers_may_have_their_credentials_in_vars() -> None:
 def test_an_error_is_no_refusal() -> None:
     end = on(HIDDEN, "errors-for-refusals")
     assert end.word == "inconclusive"
-    assert "was answered error: that does not say that it may not" in end.reason
+    assert (
+        "and that it may not is not what it was told: answered error; no rule of [outcomes] knows HTTP 500"
+        in end.reason
+    )
 
 
 @pytest.mark.parametrize("law", [HIDDEN, UNTOUCHED, SECRET])

@@ -147,6 +147,12 @@ def test_what_the_host_agents_answers_mean(reply: Reply, outcome: str) -> None:
     assert outcome_of(reply, profile.outcomes) == outcome
 
 
+@pytest.mark.parametrize(("name", "status"), [("lease-queue", 404), ("lease-queue", 410), ("mcp-gateway", 404)])
+def test_what_is_gone_is_denied_to_any_verb(name: str, status: int) -> None:
+    profile = loads(profile_text(name), "f", environ(name)).profile
+    assert outcome_of(Reply(False, status), profile.outcomes) == "denied"
+
+
 def test_an_unknown_profile_lists_the_known() -> None:
     for call in (lambda: profile_text("lease-que"), lambda: write_profile("lease-que", Path("nowhere"))):
         with pytest.raises(InitError) as caught:
