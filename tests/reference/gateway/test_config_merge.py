@@ -86,7 +86,9 @@ KEPT = {
     "an empty file as a flow map": "{}\n",
     "servers without a value": "mcp_servers:\n# next\nmodel: m\n",
     "servers all commented out": "mcp_servers:\n  # gh:\n  #   command: x\n\nmodel: m\n",
-    "comments of the last server": "mcp_servers:\n  gh:\n    command: x\n    # args: []\n  # fs: {}\n# model\nmodel: m\n",
+    "comments of the last server": (
+        "mcp_servers:\n  gh:\n    command: x\n    # args: []\n  # fs: {}\n# model\nmodel: m\n"
+    ),
     "an odd indentation": "   model: m\n   mcp_servers:\n          gh:\n           command: x\n   z: 1\n",
     "a list at the column of its key": "mcp_servers:\n  gh:\n    command: x\n    args:\n    - a\n    -   b\nz:\n- 1\n",
     "a kept block scalar at the end": "mcp_servers:\n  gh:\n    note: |+\n      a\n\n\n",
