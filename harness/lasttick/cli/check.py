@@ -31,7 +31,7 @@ class Asked:
     """What was typed."""
 
     config: Path
-    only: str | None = None
+    only: tuple[str, ...] = ()
     budget: str | None = None
     junit: Path | None = None
     markdown: Path | None = None
@@ -51,7 +51,7 @@ def check(asked: Asked, clock: Clock | None = None) -> int:
     rules = _rules(asked, loaded, clock)
     from lasttick.cli.check_play import collect, play
 
-    found = collect(asked.config, asked.only) if asked.plan or asked.only is not None else None
+    found = collect(asked.config, asked.only) if asked.plan or asked.only else None
     if asked.plan:
         assert found is not None
         return _print_plan([one.planned for one in found], loaded, asked.config)
@@ -86,9 +86,9 @@ def _refuse_wrong_options(asked: Asked) -> None:
     workers = asked.workers
     if workers is not None and workers != "auto" and not (workers.isascii() and workers.isdigit()):
         raise UsageError(f"-n is {workers!r}", "a number of processes, or auto", "try -n 2")
-    if asked.only is not None and not asked.only.strip():
-        raise UsageError(f"--only is {asked.only!r}", "the id of a law, part of one, or a pattern", "drop it for all")
-    for other, given in (("--plan", asked.plan), ("--only", asked.only is not None)):
+    if (blank := next((only for only in asked.only if not only.strip()), None)) is not None:
+        raise UsageError(f"--only is {blank!r}", "the id of a law, part of one, or a pattern", "drop it for all")
+    for other, given in (("--plan", asked.plan), ("--only", bool(asked.only))):
         if asked.write_scope and given:
             raise UsageError(
                 f"--write-scope with {other}", "a whole run, as the scope is what it shows", f"drop {other}"
@@ -178,7 +178,7 @@ def _print_plan(laws: list[PlannedLaw], loaded: Loaded, config: Path) -> int:
 def _resources(seen: Seen) -> str:
     if seen.resources is None:
         return "one resource at a time, as nothing says how many there are"
-    return f"{seen.resources} resources at a time"
+    return f"{seen.resources} resource{'' if seen.resources == 1 else 's'} at a time"
 
 
 def _round_trip(seen: Seen, note: str) -> str:
