@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+import httpx
+
 from lasttick.targets.gateway.container import CONFIG_NAME, hermes_home
 from lasttick.targets.gateway.fakes import ModelHandle, ThirdPartyHandle
 from lasttick.targets.gateway.run import OpenRun, Turns
 from lasttick.targets.gateway.secrets import Secrets, runner_token
 from lasttick.targets.gateway.tap import TROUBLE_PATH, trouble_json
 from lasttick.targets.gateway.turns import HermesTurn
-from lasttick.targets.gateway.wire import ChatAnswer, Reply, encoded, reply_of
+from lasttick.targets.gateway.wire import ChatAnswer, Reply, as_it_stands, encoded, reply_of
 
 if TYPE_CHECKING:
-    import httpx
-
     from lasttick.targets.world import World
 
 EXECUTE_PATH = "/v1/runtime/tools/execute"
@@ -325,10 +325,14 @@ class Gateway:
         if body is not None and not any(name.lower() == "content-type" for name, _ in sent):
             sent.append(("content-type", "application/json"))
         content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-        answer: httpx.Response = await self._world._http().request(
-            method, url, content=content, headers=[encoded(pair) for pair in sent], timeout=HTTP_S
-        )
-        return reply_of(answer)
+        raw = [encoded(pair) for pair in sent]
+        try:
+            return reply_of(
+                await self._world._http().request(method, url, content=content, headers=raw, timeout=HTTP_S)
+            )
+        except httpx.LocalProtocolError:
+            # Real sockets only: a library that would not even send it is no answer of the platform's.
+            return await as_it_stands(method, url, raw, content or b"")
 
 
 async def begin(world: World, number: int, options: dict[str, Any]) -> Gateway:
