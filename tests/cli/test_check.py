@@ -330,6 +330,24 @@ def test_the_plan_sends_no_law_and_says_what_gaps_cost(project: Project) -> None
     assert not (project.path / "reports").exists()
 
 
+def test_a_tool_that_is_shown_to_nobody_is_named(project: Project) -> None:
+    project.laws(HOLDS)
+    project.write(
+        "lasttick.toml", project.read("lasttick.toml").replace('"ltread", "ltwrite"', '"ltread", "wriet_note"')
+    )
+    for words in (["--plan"], []):
+        assert project.check(*words) == 0
+        assert "alice may use 'wriet_note', and tools/list shows it to nobody" in project.err
+        assert "ltread" not in project.err
+
+
+def test_the_plan_names_the_laws_that_come_later(project: Project) -> None:
+    project.laws(HOLDS)
+    assert project.check("--plan") == 0
+    assert "\nnot built yet: " in project.out
+    assert "approval/decider-only" in project.out
+
+
 def test_a_budget_that_is_too_small_says_what_is_needed(project: Project) -> None:
     project.laws(HOLDS.replace("2.0", "90.0"))
     assert project.check("--budget", "30s") == 4

@@ -24,6 +24,7 @@ from lasttick.laws.gate.beginning import Beginning, begin
 from lasttick.laws.gate.outcome_files import lines_of, plain
 from lasttick.laws.gate.plan import PlannedLaw
 from lasttick.laws.gate.ruling import Rules, Ruling, by_law
+from lasttick.laws.judges.tools import unseen
 from lasttick.marks import MARK
 from lasttick.plugin import BEGINNING, PROPERTY, REPORTER
 from lasttick.requirements import matches, nearby, scenarios_folder
@@ -189,6 +190,8 @@ class _Gathered:
     def say_beginning(self) -> None:
         if self._beginning.ended:
             print(f"ended what an earlier run had left on the target: {self._beginning.ended} sessions and leases")
+        for line in unseen(self._beginning.loaded.profile, self._beginning.seen.tools):
+            print(f"lasttick: {plain(line)}", file=sys.stderr)
         for left in self._beginning.left:
             print(f"an earlier run's: {plain(str(left))}", file=sys.stderr)
 
