@@ -47,7 +47,11 @@ class _Draft:
 
     def finished(self) -> OperatorConfig:
         ending = "\r\n" if self.chance("crlf", 0.25) else "\n"
-        last = "" if self.chance("no last newline", 0.2) else ending
+        last = ending
+        if self.chance("no last newline", 0.2):
+            last = ""
+            while self.lines and not self.lines[-1]:
+                self.lines.pop()
         return OperatorConfig(ending.join(self.lines) + last, tuple(self.traits))
 
 
@@ -71,7 +75,7 @@ def operator_config(stream: random.Random) -> OperatorConfig:
     if draft.chance("closing comment", 0.3):
         draft.add("", "# end of file, really")
     if draft.chance("blank lines at the end", 0.2):
-        draft.add("", "   ", "")
+        draft.add("", "   ", " ")
     return draft.finished()
 
 

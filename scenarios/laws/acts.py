@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from lasttick.laws.binding import names_wanted
 from lasttick.laws.caller import Caller
+from lasttick.laws.judges.tools import callable_tools, listed, may_use
 from lasttick.laws.said import Said
 from lasttick.laws.subject import Subject
 from lasttick.laws.target import Target
-from lasttick.laws.tools import callable_tools, listed, may_use
 from lasttick.laws.verdict import NotApplicable, NotShown, control
 
 from .leases import let_go

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from lasttick import Target, must
-from lasttick.laws.exclusive import Judged, Policy, judge
-from lasttick.laws.interval import DRIFT
-from lasttick.laws.profile import Profile
+from lasttick.laws.judges.exclusive import Judged, Policy, judge
+from lasttick.laws.judges.interval import DRIFT
+from lasttick.laws.profiles.profile import Profile
 from lasttick.laws.said import Said
 
 from .leases import term, term_of

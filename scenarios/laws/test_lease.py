@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from lasttick import Target, control, law, must
-from lasttick.laws.interval import Interval
+from lasttick.laws.judges.interval import Interval
 from lasttick.laws.verdict import NotApplicable
 
 from .lease_answers import BUSY, must_not_tell, secrets_of

@@ -19,7 +19,7 @@ from lasttick.cli import check_play, execute
 from lasttick.cli.check import Asked, check, seconds_of
 from lasttick.cli.errors import UsageError
 from lasttick.evidence import read_verdicts
-from lasttick.laws.dummy_profile import ENVIRON, dummy_profile
+from lasttick.laws.servers.dummy_profile import ENVIRON, dummy_profile
 from lasttick.targets.children import Child
 
 HEAD = """
@@ -157,6 +157,15 @@ def test_replies_of_what_holds_are_shown_when_asked_for(project: Project) -> Non
     project.laws(HOLDS)
     assert project.check("-v") == 0
     assert "alice lease.acquire -> ok: HTTP 200" in project.out
+
+
+def test_with_v_a_broken_law_shows_all_that_it_said(project: Project) -> None:
+    project.laws(BROKEN.replace("said = await bob", 'await alice.call("ltread")\n    said = await bob'))
+    assert project.check("-v") == 1
+    evidence, _, all_ = project.out.partition("all that this law said:")
+    assert "alice" not in evidence
+    assert "alice tools.call -> ok: HTTP 200" in all_
+    assert "bob tools.call -> ok: HTTP 200" in all_
 
 
 def test_inconclusive_is_no_pass_and_a_mistake_of_ours_no_verdict(project: Project) -> None:
@@ -301,6 +310,10 @@ def test_only_some_laws_and_what_is_near(project: Project) -> None:
     project.laws(HOLDS, BROKEN)
     assert project.check("--only", "session/*") == 0
     assert project.words == {"session/ended-is-ended": "PASS"}
+    assert project.check("--only", "hidden-is-refused", "--only", "session/*") == 1
+    assert project.words == {"session/ended-is-ended": "PASS", "tools/hidden-is-refused": "FAIL"}
+    assert project.check("--only", "session/*", "--only", "hidden-is-refusd") == 2
+    assert project.out == "", "nothing was played"
     assert project.check("--only", "hidden-is-refusd") == 2
     assert "no law matches 'hidden-is-refusd'" in project.err
     assert "next: try one of: tools/hidden-is-refused" in project.err
@@ -311,7 +324,7 @@ def test_the_plan_sends_no_law_and_says_what_gaps_cost(project: Project) -> None
     assert project.check("--plan") == 0
     assert "    2 s  session/ended-is-ended" in project.out
     assert "lease/clock-proof               needs the verb clock.step" in project.out
-    assert "2 of 3 laws run, in about 3 s (5 s one after the other; 1 resources at a time)" in project.out
+    assert "2 of 3 laws run, in about 3 s (5 s one after the other; 1 resource at a time)" in project.out
     assert "what each gap costs\n  clock.step        lease/clock-proof" in project.out
     assert "the median round trip is" in project.out
     assert not (project.path / "reports").exists()

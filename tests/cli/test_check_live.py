@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from lasttick.laws.init import profile_text
-from lasttick.laws.journal import journal_file, read_journal
+from lasttick.laws.gate.journal import journal_file, read_journal
+from lasttick.laws.profiles.init import profile_text
 from lasttick.targets.children import Child
 from lasttick.targets.serve import mcp_token
 from lasttick_fakes.client import McpClient

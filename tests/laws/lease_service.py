@@ -20,7 +20,7 @@ from starlette.routing import Route
 from lasttick.engine.loop import VirtualLoop
 from lasttick.engine.network import Delay, Network
 from lasttick.laws.deployment import Deployment
-from lasttick.laws.load import loads
+from lasttick.laws.profiles.load import loads
 from lasttick.targets.transports import memory_transport
 
 ORIGIN = "127.0.0.1:9002"
@@ -90,7 +90,7 @@ class LeaseService:
     def __init__(self, wrong: str = "", ttl_s: float = TTL_S, **policy: Any) -> None:
         self.policy = {**POLICY, **policy}
         self.wrong = wrong
-        self.ttl_s = ttl_s * {"expires early": 0.5, "expires late": 2.0}.get(wrong, 1.0)
+        self.ttl_s = ttl_s * {"expires early": 0.5, "expires late": 2.0, "never expires": 1e6}.get(wrong, 1.0)
         self.numbers = itertools.count(1)
         self.sessions: dict[str, str] = {}
         self.leases: dict[str, Lease] = {}

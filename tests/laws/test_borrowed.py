@@ -9,7 +9,7 @@ import pytest
 from lasttick.engine.loop import VirtualLoop, run_virtual
 from lasttick.laws.caller import Caller
 from lasttick.laws.deployment import Deployment
-from lasttick.laws.load import loads
+from lasttick.laws.profiles.load import loads
 from lasttick.laws.said import Said
 from lasttick.laws.target import Target
 from lasttick.laws.verdict import NotShown

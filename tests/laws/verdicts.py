@@ -9,7 +9,7 @@ import httpx
 
 from lasttick.engine.loop import VirtualLoop
 from lasttick.laws.deployment import Deployment
-from lasttick.laws.load import loads
+from lasttick.laws.profiles.load import loads
 from lasttick.laws.reference import hostagent
 from lasttick.laws.said import Said
 from lasttick.laws.target import Target

@@ -22,6 +22,8 @@ from lasttick_fakes.hermes.versions import Habits
 _KINDS = ("application/json", "text/event-stream")
 _PROBE = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "hermes-probe", "version": "1.0"}}
 BOTH = ", ".join(_KINDS)
+STREAM_OPEN_S = 1.0
+"""How long the stream's head is waited for before the first request, so that the recorded order is kept."""
 
 
 class HttpSession:
@@ -57,7 +59,9 @@ class HttpSession:
         about = await self.request("initialize", INITIALIZE)
         await self._send("POST", self._headers(), {"method": "notifications/initialized", "jsonrpc": "2.0"})
         if self._id is not None:
-            self._stream = asyncio.create_task(self._listen(), name="hermes keeps a stream open")
+            opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._stream = asyncio.create_task(self._listen(opened), name="hermes keeps a stream open")
+            await asyncio.wait([opened], timeout=STREAM_OPEN_S)
         return about
 
     async def request(self, method: str, params: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
@@ -103,13 +107,17 @@ class HttpSession:
         except httpx.HTTPError as error:
             raise OSError(f"{type(error).__name__}: {error}") from error
 
-    async def _listen(self) -> None:
+    async def _listen(self, opened: asyncio.Future[None]) -> None:
         headers = {**self._headers(), "accept": "text/event-stream"}
-        with contextlib.suppress(httpx.HTTPError):
+        try:
             async with self._http.stream("GET", self._url, headers=headers) as response:
+                opened.set_result(None)
                 if response.is_success:
                     async for _ in response.aiter_bytes():
                         pass
+        except httpx.HTTPError:
+            if not opened.done():
+                opened.set_result(None)
 
 
 async def _messages(response: httpx.Response) -> AsyncIterator[Mapping[str, Any]]:

@@ -68,39 +68,62 @@ class ModelClient:
                 why = f"HTTP {error.response.status_code}: {_reason(error.response)}"
                 if error.response.status_code < 500 and error.response.status_code not in (408, 409, 429):
                     raise ModelFailed(why, refused=True) from None
-            except (httpx.HTTPError, ValueError):
+            except (httpx.HTTPError, ValueError, RecursionError):
                 why = "Connection error."
             if wait_s is not None:
                 await self._clock.sleep(wait_s)
         raise ModelFailed(f"API call failed after 3 retries: {why}")
 
     async def _once(self, body: Mapping[str, Any]) -> Spoken:
-        headers = {"authorization": f"Bearer {self._config.api_key}"}
+        headers = {"authorization": f"Bearer {self._config.api_key}", "content-type": "application/json"}
+        content = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
         url = f"{self._config.base_url}/chat/completions"
-        async with self._http.stream("POST", url, json=body, headers=headers) as response:
+        async with self._http.stream("POST", url, content=content, headers=headers) as response:
             if response.is_error:
                 await response.aread()
             response.raise_for_status()
             spoken, calls = Spoken(), dict[int, list[str]]()
             async for delta in _deltas(response):
-                spoken.text += delta.get("content") or ""
-                spoken.reasoning += delta.get("reasoning_content") or ""
-                for piece in delta.get("tool_calls") or []:
-                    _add(calls.setdefault(int(piece["index"]), ["", "", ""]), piece)
+                spoken.text += _text(delta.get("content"))
+                spoken.reasoning += _text(delta.get("reasoning_content"))
+                for piece in _mappings(delta.get("tool_calls")):
+                    _add(calls.setdefault(_index(piece), ["", "", ""]), piece)
         spoken.calls = [(number, name, _compact(arguments)) for number, name, arguments in calls.values()]
         return spoken
 
 
 async def _deltas(response: httpx.Response) -> AsyncIterator[Mapping[str, Any]]:
-    """What each event adds. Raises ValueError for an event that is not as section 6 says."""
+    """What each event adds; what is not as section 6 says adds nothing. Raises ValueError for what is no JSON."""
     async for line in response.aiter_lines():
         name, _, data = line.partition(":")
         if name != "data" or data.strip() == "[DONE]":
             continue
-        for choice in json.loads(data)["choices"]:
+        frame = json.loads(data)
+        for choice in _mappings(frame.get("choices") if isinstance(frame, Mapping) else None):
             delta = choice.get("delta")
             if isinstance(delta, Mapping):
                 yield delta
+
+
+def _add(call: list[str], piece: Mapping[str, Any]) -> None:
+    function = piece.get("function")
+    function = function if isinstance(function, Mapping) else {}
+    call[0] = call[0] or _text(piece.get("id"))
+    call[1] += _text(function.get("name"))
+    call[2] += _text(function.get("arguments"))
+
+
+def _index(piece: Mapping[str, Any]) -> int:
+    index = piece.get("index")
+    return index if isinstance(index, int) else 0
+
+
+def _mappings(value: Any) -> list[Mapping[str, Any]]:
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _reason(response: httpx.Response) -> str:
@@ -108,13 +131,6 @@ def _reason(response: httpx.Response) -> str:
     with contextlib.suppress(ValueError, TypeError, KeyError):
         return str(json.loads(response.text)["error"]["message"])
     return response.text
-
-
-def _add(call: list[str], piece: Mapping[str, Any]) -> None:
-    function = piece.get("function") or {}
-    call[0] = call[0] or str(piece.get("id") or "")
-    call[1] += function.get("name") or ""
-    call[2] += function.get("arguments") or ""
 
 
 def _compact(arguments: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lasttick.laws import binding as bindings
 from lasttick.laws.conditions import matches, outcome_of
-from lasttick.laws.profile import Binding, CallerSpec, Outcome, Poll
+from lasttick.laws.profiles.profile import Binding, CallerSpec, Outcome, Poll
 from lasttick.laws.reply import NotFound, Reply, find
 from lasttick.laws.said import Said
 from lasttick.laws.verdict import NotApplicable, NotShown

@@ -17,10 +17,10 @@ import httpx
 
 from lasttick.engine.trace import Redactor
 from lasttick.laws.binding import Way, way_of
+from lasttick.laws.judges.secrets import forms
 from lasttick.laws.pool import Pool
-from lasttick.laws.profile import CallerSpec, Profile
+from lasttick.laws.profiles.profile import CallerSpec, Profile
 from lasttick.laws.said import Effect, Mark, Said
-from lasttick.laws.secrets import forms
 from lasttick.laws.templates import as_text, fill, names_in
 from lasttick.laws.wire.message import Wire
 

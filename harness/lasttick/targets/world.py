@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from lasttick.reference.hostagent.busy_tracker import McpBusyTracker
     from lasttick.targets.cloud import CloudHandle
     from lasttick.targets.device import Device
+    from lasttick.targets.gateway.handle import Gateway, GatewayOptions, GatewayPart
+    from lasttick.targets.gateway.secrets import Secrets
 
 T = TypeVar("T")
 
@@ -57,6 +59,7 @@ class World(ABC):
         self._tasks: dict[asyncio.Task[Any], None] = {}
         self._hosts: list[Host] = []
         self._cloud: CloudHandle | None = None
+        self._gateways: list[Gateway] = []
         self._sessions = 0
         self._refs: dict[str, int] = {}
         self._clients = 0
@@ -154,6 +157,25 @@ class World(ABC):
     @abstractmethod
     async def cloud(self, **options: Any) -> CloudHandle:
         """The cloud control plane of this world (one; started at the first call). Hosts started later report to it."""
+
+    async def gateway(self, **options: Any) -> Gateway:
+        """Start a tool gateway: platform, trusted agent, third party and model. Options: the fields of
+        `lasttick.targets.gateway.handle.GatewayOptions`. Raises StartRefused.
+        """
+        from lasttick.targets.gateway.handle import begin
+
+        gateway = await begin(self, len(self._gateways), options)
+        self._gateways.append(gateway)
+        return gateway
+
+    @abstractmethod
+    def gateway_part(self, options: GatewayOptions, number: int, secrets: Secrets) -> GatewayPart:
+        """The parts of this world's gateway `number` (from 0), not yet started."""
+
+    @property
+    @abstractmethod
+    def wall_s(self) -> float:
+        """The wall clock that the parts read: seconds since 1970."""
 
     @abstractmethod
     def device(self, device_id: str) -> Device:
@@ -302,6 +324,8 @@ class World(ABC):
         """Stop every part and cancel what runs, whatever became of it: the scenario has failed already."""
         for host in self._hosts:
             await host.shut()
+        for gateway in self._gateways:
+            await gateway.shut()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -49,17 +49,19 @@ class AgentClient:
             raise _failed(503, "AGENT_UNREACHABLE", "no agent is configured")
         headers = {"content-type": "application/json"}
         if self._secret is not None:
-            headers["x-agent-secret"] = self._secret.reveal()
-            headers["authorization"] = f"Bearer {self._secret.reveal()}"
+            value = self._secret.header_value()
+            if value is None:
+                raise _failed(502, "AGENT_UNREACHABLE", "AGENT_SERVICE_SECRET is nothing that a header can carry")
+            headers["x-agent-secret"] = value
+            headers["authorization"] = f"Bearer {value}"
         content = json.dumps(wire, ensure_ascii=True, separators=(",", ":")).encode("ascii")
         try:
             async with asyncio.timeout(self._timeout_s):
                 answer = await self._http.post(self._url, content=content, headers=headers)
         except (TimeoutError, httpx.TimeoutException) as error:
             raise _failed(504, "AGENT_TIMEOUT", "the agent did not answer in time") from error
-        # LocalProtocolError, UnicodeEncodeError: the secret is no header value. Neither message may go on.
-        except (httpx.HTTPError, UnicodeEncodeError):
-            raise _failed(502, "AGENT_UNREACHABLE", "the agent can not be reached") from None
+        except httpx.HTTPError as error:
+            raise _failed(502, "AGENT_UNREACHABLE", "the agent can not be reached") from error
         if answer.status_code != 200:
             raise _failed(502, "AGENT_ERROR", f"the agent answered HTTP {answer.status_code}")
         body = http_json.parse_object(answer.content)

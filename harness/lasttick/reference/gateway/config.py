@@ -88,8 +88,9 @@ class GatewayConfig:
             )
         try:
             _ = self.store_url
-        except sqlalchemy.exc.ArgumentError as error:
-            raise _wrong("DATABASE_URL", "not a database URL", "for example postgresql+psycopg://HOST/NAME") from error
+        except (sqlalchemy.exc.ArgumentError, ValueError):
+            # Not chained: SQLAlchemy's message repeats the URL, and with it the password.
+            raise _wrong("DATABASE_URL", "not a database URL", "one like postgresql+psycopg://HOST/NAME") from None
 
 
 def _wrong(name: str, was: str, expected: str) -> ConfigError:

@@ -37,8 +37,14 @@ class OpaqueSecret:
         return len(given) == len(own) and hmac.compare_digest(given, own)
 
     def reveal(self) -> str:
-        """The value, for the one wire it travels on, and for redaction. Never to decide anything."""
+        """The value, to be redacted wherever it turns up. Never to decide anything."""
         return self._value
+
+    def header_value(self) -> str | None:
+        """The value as a header carries it; None for one with a newline, a byte outside ASCII or an outer blank, which
+        would arrive as something else, or as two headers."""
+        fits = self._value.isascii() and self._value.isprintable() and self._value == self._value.strip()
+        return self._value if fits else None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
