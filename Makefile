@@ -21,8 +21,8 @@ $(STAMP): requirements.lock pyproject.toml
 scenarios: $(STAMP)
 	$(VENV)/bin/pytest scenarios
 
-process: $(STAMP)
-	$(VENV)/bin/pytest scenarios --lasttick-mode process -n 4
+process: $(STAMP) # mostly waiting: more workers than processors, and who is done takes over from who is not
+	$(VENV)/bin/pytest scenarios --lasttick-mode process -n 6 --dist worksteal
 
 mutants: $(STAMP)
 	$(VENV)/bin/lasttick mutants run

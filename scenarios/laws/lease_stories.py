@@ -35,6 +35,9 @@ from .leases import (
 )
 
 RACES = 4
+EARLY, LATE = 0.4, 0.8
+"""When in a term something is said that renews, and something that must not: it shows only if it adds more than the
+lag."""
 
 
 async def race(watch: Watch, lease: Subject, alice: Caller, bob: Caller) -> tuple[Caller, Caller]:
@@ -79,21 +82,22 @@ async def hand_over(target: Target, lease: Subject, alice: Caller, bob: Caller) 
 
 
 async def ask_during_call(target: Target, lease: Subject, bob: Caller) -> list[Said]:
-    """Again and again, where he is refused; once when the term is over, where he waits or gets another resource."""
-    long_s = long_call_of(target)
-    began_s = target.now_s
-    if target.lease.busy == "provisions":
-        await target.until(began_s + term_of(target).high_s + target.ttl_s / 8)
-        return [await lease.acquire(bob)]
-    if target.lease.busy == "queues":
-        await target.sleep(target.tolerance_s)
-        return [await lease.acquire(bob)]
-    answers = []
-    while target.now_s < began_s + long_s:
-        answers.append(await lease.acquire(bob))
-        if answers[-1].ok:
-            break
-        await target.sleep(min(target.ttl_s / 8, began_s + long_s - target.now_s))
+    """Again and again, where he is refused; once, where he waits, or gets another resource when the term is over.
+
+    Whatever he is granted he uses at once. His answers, the use last.
+    """
+    began_s, long_s = target.now_s, long_call_of(target)
+    if target.lease.busy == "refuses":
+        answers = [await lease.acquire(bob)]
+        while not answers[-1].ok and target.now_s < began_s + long_s:
+            await target.sleep(min(target.ttl_s / 8, began_s + long_s - target.now_s))
+            answers.append(await lease.acquire(bob))
+    else:
+        wait_s = target.tolerance_s if target.lease.busy == "queues" else term_of(target).high_s + target.ttl_s / 8
+        await target.until(began_s + wait_s)
+        answers = [await lease.acquire(bob)]
+    if answers[-1].ok and not acquire_is_use(target):
+        answers.append(await lease.use(bob))
     return answers
 
 
@@ -102,10 +106,11 @@ async def expires_after(target: Target, alice: Caller, bob: Caller, event: str) 
     async with target.subject() as lease:
         said = await lease.acquire(alice)
         control(said.ok, f"{alice.name} is not granted a free resource", said)
-        await target.until(said.sent_s + 0.4 * expected.low_s)
         if event == "acquire":
+            await target.until(said.sent_s + LATE * expected.low_s)
             await renew_nothing(target, lease, alice)
         else:
+            await target.until(said.sent_s + EARLY * expected.low_s)
             say = {"use again": lease.use, "renew again": lease.renew, "acquire again": lease.acquire}[event]
             said = await say(alice)
             control(said.ok, f"{alice.name} cannot renew a lease by {event}", said, timing=True)
@@ -119,18 +124,17 @@ async def expires_after(target: Target, alice: Caller, bob: Caller, event: str) 
 async def expires_beside_another(target: Target, alice: Caller, bob: Caller) -> None:
     """What she does with another resource does not lengthen it. Shortening it is the target's own affair."""
     expected = term_of(target)
-    async with target.subject() as lease:
+    async with target.subject() as lease, another(target) as second:
+        if second is None:
+            return
         began = await begin(target, lease, alice)
-        async with another(target) as second:
-            if second is None:
-                return
-            await target.until(began.sent_s + 0.4 * expected.low_s)
-            taken = await second.acquire(alice)
-            if not (taken.ok and (await second.use(alice)).ok):
-                return  # one lease at a time
-            look = await until_free(target, lease, bob, began, expected)
-            what = f"the lease of {alice.name}, who used another resource,"
-            await conclude(target, lease, bob, look, what, Interval(-math.inf, expected.high_s))
+        await target.until(began.sent_s + LATE * expected.low_s)
+        taken = await second.acquire(alice)
+        if not (taken.ok and (await second.use(alice)).ok):
+            return  # one lease at a time
+        look = await until_free(target, lease, bob, began, expected)
+        what = f"the lease of {alice.name}, who used another resource,"
+        await conclude(target, lease, bob, look, what, Interval(-math.inf, expected.high_s))
     target.case("use of another resource")
 
 
@@ -192,8 +196,11 @@ async def leaves_under_call(target: Target, alice: Caller, bob: Caller, how: str
             target.case(f"{how} under a call")
 
 
-async def meddle(lease: Subject, other: Caller) -> None:
-    """What somebody who holds nothing can say about another's lease. Only what comes of it matters."""
+async def meddle(lease: Subject, other: Caller, until_s: float) -> None:
+    """What somebody who holds nothing can say about another's lease. Only what comes of it matters.
+
+    `until_s`: till when it surely is another's; later it could be had for the asking.
+    """
     profile = lease.target.deployment.profile
     says = {"lease.renew": lease.renew, "lease.release": lease.release, "session.end": lease.end_session}
     if profile.stands_for("lease.release") == "session.end":
@@ -206,10 +213,11 @@ async def meddle(lease: Subject, other: Caller) -> None:
                 control(opened.ok, f"{other.name} cannot open a session", opened)
             answers.append(await say(other))
     control(any(said.ok or said.refused for said in answers), "nothing that another said was answered", *answers)
+    control(lease.target.now_s < until_s, "the lease may have been over before it was meddled with", timing=True)
 
 
-async def taken_over(target: Target, lease: Subject, alice: Caller, bob: Caller, look: Look) -> None:
-    watch = Watch(target)
+async def taken_over(watch: Watch, lease: Subject, alice: Caller, bob: Caller, look: Look) -> None:
+    target = watch.target
     control(look.granted is not None, f"{bob.name} does not get what {alice.name} has lost", *look.saids)
     assert look.granted is not None
     await acted(target, lease, bob, look.granted)
@@ -219,8 +227,8 @@ async def taken_over(target: Target, lease: Subject, alice: Caller, bob: Caller,
     control(not effects, "the call of a holder that had lost its lease arrived", said, timing=True)
 
 
-async def stale_in_long_call(target: Target, lease: Subject, alice: Caller, bob: Caller) -> None:
-    watch = Watch(target)
+async def stale_in_long_call(watch: Watch, lease: Subject, alice: Caller, bob: Caller) -> None:
+    target = watch.target
     async with running(lease.use(bob, hold_s=long_call_of(target))) as call:
         await target.sleep(term_of(target).high_s + target.ttl_s / 8)
         tried = await lease.use(alice)

@@ -84,14 +84,18 @@ def renews(target: Target, event: str) -> bool:
 
 
 async def let_go(target: Target, lease: Subject, caller: Caller) -> Said | None:
-    """The holder gives it back, in whatever way it can; None: only its TTL frees it. Raises NotShown."""
+    """The holder gives it back, in whatever way it can; None: only its TTL frees it. Raises NotShown.
+
+    Who is refused when the TTL may be over already has nothing left to give back.
+    """
     if caller.can("lease.release"):
         said = await lease.release(caller)
     elif caller.can("session.end") and target.lease.session_end == "frees":
         said = await lease.end_session(caller)
     else:
         return None
-    control(said.ok, f"{caller.name} cannot give its own lease back", said)
+    over = said.refused and said.answered_s >= lease.may_end_s(caller)
+    control(said.ok or over, f"{caller.name} cannot give its own lease back", said)
     return said
 
 

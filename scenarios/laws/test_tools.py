@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lasttick import Target, control, law, must
 from lasttick.laws.leaks import issued, kind_of, leaks, shows, unseen_canaries
+from lasttick.laws.profile import Profile
 from lasttick.laws.said import Effect, Said
 from lasttick.laws.secrets import CHARS_MIN, Secret, too_short
 from lasttick.laws.tools import ABSENT
@@ -13,7 +14,11 @@ from lasttick.laws.verdict import NotApplicable, NotShown
 from .acts import LEASES, Foreign, act_of, foreign_tools, usual_tool
 
 
-@law("tools/hidden-is-refused", verbs=("tools.list", "tools.call", "effects"), callers=2, seconds=lambda profile: 5.0)
+def _tried_s(profile: Profile) -> float:
+    return 3.0 + 2 * profile.lag_of("lease.release")
+
+
+@law("tools/hidden-is-refused", verbs=("tools.list", "tools.call", "effects"), callers=2, seconds=_tried_s)
 async def test_hidden_is_refused(target: Target) -> None:
     """A tool that one caller sees, and another does not see or may not use, is refused to the other under that same
     name, on every route, and does not happen."""
@@ -53,7 +58,7 @@ async def _tried(target: Target, foreign: Foreign) -> tuple[Said, list[Effect]]:
 # -- refused-is-untouched ----------------------------------------------------------------------------------------------
 
 
-@law("tools/refused-is-untouched", verbs=("effects",), callers=2, seconds=lambda profile: 5.0, invariant=True)
+@law("tools/refused-is-untouched", verbs=("effects",), callers=2, seconds=_tried_s, invariant=True)
 async def test_refused_is_untouched(target: Target) -> None:
     """No call of the run that was answered as refused left an effect."""
     target.needs("effects")
@@ -149,8 +154,10 @@ async def _one_of_each(target: Target) -> Said | None:
             control(seen, "a good call is not seen at the resource", done)
         if target.bound("lease.holder"):
             await target.read("lease.holder")
-        if act.subject is not None and has_leases and target.lease.busy == "refuses":
-            await act.subject.acquire(callers[1])
+        if act.subject is not None and has_leases:
+            # Where a newcomer waits, or is given another, only a use of what is not his is refused.
+            contend = act.subject.acquire if target.lease.busy == "refuses" else act.subject.use
+            await contend(callers[1])
         if tool is not None:
             for foreign in (await foreign_tools(target))[:1]:
                 await act.call(foreign.other, foreign.tool)

@@ -166,8 +166,20 @@ def test_inconclusive_is_no_pass_and_a_mistake_of_ours_no_verdict(project: Proje
         "session/bound-to-caller": "INCONCLUSIVE",
         "tools/no-secret-out": "INCONCLUSIVE",
     }
-    assert "    no session id was given" in project.out
+    lines = project.out.splitlines()
+    assert "alice tools.call lt-" in lines[lines.index("    no session id was given") + 1]
+    (mute,) = [
+        one for one in read_verdicts(project.path / "reports" / "latest").scenarios if one.id.endswith("to-caller")
+    ]
+    assert (mute.reason, len(mute.replies)) == ("no session id was given", 1)
     assert "    the law could not be played: KeyError: 'device'" in project.out
+
+
+def test_a_law_that_could_not_even_be_started_is_no_pass(project: Project) -> None:
+    project.laws(HOLDS, MUTE.replace("(target: Target)", "(target: Target, something_else)"))
+    assert project.check() == 4
+    assert project.words == {"session/ended-is-ended": "PASS"}
+    assert "test_bound_to_caller" in project.err
 
 
 def test_nothing_that_applies_is_no_pass(project: Project) -> None:
@@ -199,6 +211,8 @@ def test_the_scope_is_written_kept_and_held(project: Project) -> None:
     project.write("lasttick.scope", scope.replace("lease.busy=refuses", "lease.busy=queues"))
     assert project.check("--only", "ended") == 1
     assert "lease.busy: the scope says queues, the profile refuses" in project.out
+    assert project.check("--write-scope") == 4, "what is written anew is not held against what it replaces"
+    assert project.read("lasttick.scope") == scope
 
 
 def test_a_promised_law_that_is_inconclusive_or_not_applicable(project: Project) -> None:

@@ -23,6 +23,8 @@ Options:
 
 Commands:
   run           Run scenarios; verdicts, traces and JUnit go to reports/.
+  check         The laws on your own target; exit 1 when one is broken.
+  init          Write a profile: how each verb reaches your target.
   demo          A story that goes wrong on a broken server and right on a...
   replay        Play a recorded run again: same hash, or where not.
   verify        Find what was changed in a run's evidence, and where.

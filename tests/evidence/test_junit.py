@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from xml.etree import ElementTree
 
 from hypothesis import given
@@ -46,6 +47,17 @@ def test_each_verdict_as_ci_systems_show_it() -> None:
         "INCONCLUSIVE: no refusal seen",
         "needs wall-clock; process mode has none",
     ]
+
+
+def test_a_law_tells_its_cases_and_the_replies_it_rests_on() -> None:
+    law = replace(scenario("laws/lease/exclusive", "fail", "two"), cases=3, judged="effects", replies=("bob -> ok",))
+    case = ElementTree.fromstring(junit_xml(RunVerdicts.of([law], seed=7, mode="live"))).find(".//testcase")
+    assert case is not None
+    assert [(part.get("name"), part.get("value")) for part in case.iter("property")] == [
+        ("cases", "3"),
+        ("judged", "effects"),
+    ]
+    assert str(case.findtext("failure")) == "HA-05 fail: two\nbob -> ok"
 
 
 @given(st.text(st.characters(codec=None, exclude_categories=())))

@@ -28,7 +28,8 @@ FULL = result(
 
 
 def test_a_result_travels_as_json() -> None:
-    for sent in (FULL, result("a/b/c")):
+    law = result("laws/a/b", cases=0, judged="effects", replies=("  [0.1-0.2 s] alice lease.use -> ok: HTTP 200",))
+    for sent in (FULL, result("a/b/c"), law):
         assert ScenarioResult.from_json(json.loads(json.dumps(sent.as_json()))) == sent
 
 
@@ -36,6 +37,16 @@ def test_a_result_of_an_older_lasttick_has_no_text() -> None:
     older = FULL.as_json()
     del older["text"]
     assert ScenarioResult.from_json(older).text == ""
+
+
+def test_only_a_law_tells_what_it_judged() -> None:
+    assert "cases" not in FULL.as_json()
+    law = result("laws/a/b", cases=3, judged="effects", replies=("one",)).as_json()
+    assert {name: law[name] for name in ("cases", "judged", "replies")} == {
+        "cases": 3,
+        "judged": "effects",
+        "replies": ["one"],
+    }
 
 
 def test_the_documented_shape() -> None:

@@ -1,7 +1,6 @@
 """Somebody else's lease server, nothing of lasttick in it: browsers behind MCP tools of other names, with a queue.
 
-`extend` renews, `visit` does not, but keeps its browser while it lasts. GET /visits is the browsers' own log.
-"""
+`extend` renews, `visit` does not, but keeps its browser while it lasts. GET /visits is the browsers' own log."""
 
 import asyncio
 import itertools
@@ -14,18 +13,17 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "farm", "version": "1"}}
-TOOLS = ("order_browser", "ticket_status", "extend", "visit", "give_back", "floor")
 
 
 class Farm:
     """`wrong`: a fault to be found: "sweeps-during-visits", "takes-any-key", "lasts-too-long"."""
 
     def __init__(self, ttl_s: float, browsers: tuple[str, ...] = ("firefox",), wrong: str = "") -> None:
-        self.ttl_s, self.wrong, self.numbers = ttl_s, wrong, itertools.count(1)
+        self.ttl_s, self.wrong, self.user, self.numbers = ttl_s, wrong, "", itertools.count(1)
         self.keys: dict[str, str | None] = dict.fromkeys(browsers)
         self.until, self.busy = dict.fromkeys(browsers, 0.0), dict.fromkeys(browsers, 0)
         self.queue: list[str] = []
-        self.granted: dict[str, tuple[str, str]] = {}
+        self.users, self.granted = dict[str, str](), dict[str, tuple[str, str]]()
         self.visits: list[dict[str, object]] = []
 
     def sweep(self) -> None:
@@ -37,20 +35,22 @@ class Farm:
                 ticket, self.keys[name] = self.queue.pop(0), f"key-{next(self.numbers)}"
                 self.until[name] = time.monotonic() + self.ttl_s
                 self.granted[ticket] = (name, str(self.keys[name]))
+                self.users[str(self.keys[name])] = self.users[ticket]
 
     async def order_browser(self) -> dict:
         ticket = f"t{next(self.numbers)}"
         self.queue.append(ticket)
+        self.users[ticket] = self.user
         return {"ticket": ticket}
 
     async def ticket_status(self, ticket: str) -> dict:
         self.sweep()
-        name, key = self.granted.get(ticket, ("", ""))
-        return {"state": "yours" if key else "waiting", "browser": name, "key": key}
+        browser, key = self.granted.get(ticket, ("", ""))
+        return {"state": "yours" if key else "waiting", "browser": browser, "key": key}
 
     def owned(self, browser: str, key: str) -> None:
         self.sweep()
-        if self.keys[browser] != key and self.wrong != "takes-any-key":
+        if (self.keys[browser], self.users[key]) != (key, self.user) and self.wrong != "takes-any-key":
             raise PermissionError(f"{browser} is not yours")
 
     async def extend(self, browser: str, key: str) -> dict:
@@ -61,8 +61,7 @@ class Farm:
     async def visit(self, browser: str, key: str, page: str, seconds: float) -> dict:
         self.owned(browser, key)
         self.busy[browser] += 1
-        visit = {"page": page, "browser": browser, "from": time.monotonic(), "to": None}
-        self.visits.append(visit)
+        self.visits.append(visit := {"page": page, "browser": browser, "from": time.monotonic(), "to": None})
         await asyncio.sleep(seconds)
         self.busy[browser] -= 1
         visit["to"] = time.monotonic()
@@ -86,8 +85,9 @@ def app(farm: Farm) -> Starlette:
         if message["method"] == "initialize":
             result = HELLO
         elif message["method"] == "tools/list":
-            result = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in TOOLS]}
+            result = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in vars(Farm)]}
         else:
+            farm.user = request.headers.get("x-user", "")
             try:
                 done = await getattr(farm, message["params"]["name"])(**message["params"]["arguments"])
                 result = {"content": [{"type": "text", "text": json.dumps(done)}]}

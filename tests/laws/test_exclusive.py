@@ -120,6 +120,17 @@ def test_an_end_before_it_does_not_end_it() -> None:
     assert len(judged(*history).conflicts) == 1
 
 
+def test_where_no_time_passes_the_order_of_the_answers_tells() -> None:
+    before, alice, after = (
+        said("alice", "session.end", 5),
+        said("alice", "lease.acquire", 5),
+        said("alice", "lease.release", 5),
+    )
+    bob = said("bob", "lease.acquire", 5)
+    assert len(judged(before, alice, bob).conflicts) == 1
+    assert judged(alice, after, bob).conflicts == ()
+
+
 def test_an_end_in_flight_with_it_may_have_come_after_it() -> None:
     history = [
         said("alice", "session.end", 0, 3),
@@ -165,10 +176,12 @@ def test_a_grant_during_a_call_that_is_longer_than_the_ttl() -> None:
 
 
 def test_a_call_surely_runs_only_between_its_latest_start_and_its_earliest_end() -> None:
+    """Sent at 0 and answered at 58, it began at 8 at the latest and ended at 50 at the earliest, less drift."""
     call = said("alice", "lease.use", 0, 58, hold=50)
-    early, late = said("bob", "lease.acquire", 5, 7.9), said("bob", "lease.acquire", 51, 52)
-    for bob in (early, late):
-        assert [c for c in judged(call, bob, effects=[effect(call)]).conflicts if bob.answered_s > 8] == []
+    refused = [said("bob", "lease.acquire", *times, "busy") for times in ((8.0, 9), (8.1, 9), (49, 49.9), (49, 50.1))]
+    assert judged(call, *refused, effects=[effect(call)]).withheld == (refused[1], refused[2])
+    granted = said("bob", "lease.acquire", 49, 49.9), said("bob", "lease.acquire", 49, 50)
+    assert [len(judged(call, bob, effects=[effect(call)]).conflicts) for bob in granted] == [1, 0]
 
 
 def test_a_call_that_was_answered_too_soon_did_not_run_as_long_as_asked() -> None:
@@ -244,12 +257,12 @@ def test_a_refusal_during_a_call_and_a_hand_over_are_counted() -> None:
     assert result.conflicts == ()
 
 
-def test_still_in_the_queue_is_kept_off_too() -> None:
+def test_to_wait_in_a_queue_is_to_be_kept_off_too() -> None:
     call = said("alice", "lease.use", 0, 5, hold=5)
-    queued = said("bob", "lease.acquire", 1, 30, pending_s=4.0)
-    at_once = said("bob", "lease.acquire", 1, 30, pending_s=6.0)
-    assert judged(call, queued, effects=[effect(call)]).withheld == (queued,)
-    assert judged(call, at_once, effects=[effect(call)]).withheld == ()
+    queued = said("bob", "lease.acquire", 1, 30, pending_s=29.0)
+    unseen = said("bob", "lease.acquire", 1, 30)
+    late = said("bob", "lease.acquire", 5, 30, pending_s=29.0)
+    assert judged(call, queued, unseen, late, effects=[effect(call)]).withheld == (queued,)
 
 
 def test_another_resource_is_an_answer_where_the_target_provisions() -> None:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
-from lasttick.laws.deployment import Deployment
+from lasttick.laws.beginning import deploy
+from lasttick.laws.deployment import Controls, Deployment
+from lasttick.laws.gate import Gate
+from lasttick.laws.journal import journal_file, read_journal
 from lasttick.laws.live import LawEnd, LawPlay, LiveRun
+from lasttick.laws.loaded import Loaded
 from lasttick.laws.profile import Profile
 from lasttick.laws.target import Target
 from lasttick.laws.verdict import LawFailed, NotApplicable, NotShown, control, must
@@ -26,6 +32,8 @@ class Run:
     def __init__(self, budget_s: float | None = None) -> None:
         self.finished: list[Deployment] = []
         self.deployments: list[Deployment] = []
+        self.profile = PROFILE
+        self.transport: httpx.AsyncBaseTransport | None = None
         self._live = LiveRun(self._deploy, budget_s=budget_s)
 
     def start(self, *laws: Law, seconds: float = 0.1, invariant: tuple[int, ...] = ()) -> list[Any]:
@@ -42,7 +50,7 @@ class Run:
         self._live.close(self._finish)
 
     async def _deploy(self) -> Deployment:
-        self.deployments.append(Deployment(PROFILE, run="t"))
+        self.deployments.append(Deployment(self.profile, run="t", transport=self.transport))
         return self.deployments[-1]
 
     async def _finish(self, deployment: Deployment) -> None:
@@ -217,6 +225,40 @@ def test_the_end_gives_every_law_the_time_to_give_up_what_it_holds(run: Any) -> 
     assert future.cancelled()
 
 
+def test_a_lease_that_is_granted_while_the_run_ends_is_given_back(run: Any) -> None:
+    """The end comes between the request and its answer: what the answer gives is released all the same."""
+    asked = threading.Event()
+    sent: list[tuple[str, str]] = []
+
+    async def server(scope: Any, receive: Any, send: Any) -> None:
+        sent.append((scope["method"], scope["path"]))
+        if scope["path"] == "/leases":
+            asked.set()
+            await asyncio.sleep(0.2)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b'{"id": "l1"}'})
+
+    async def law(target: Target) -> None:
+        (alice,) = await target.callers(1)
+        async with target.subject() as subject:
+            await subject.acquire(alice)
+
+    lease = {
+        "acquire": {"http": "POST /leases", "out": {"lease": "/body/id"}},
+        "release": {"http": "DELETE /leases/{lease}"},
+        "ttl_s": 20,
+        "renewed_by": ["acquire"],
+    }
+    document = {"version": 1, "target": {"url": "http://127.0.0.1:7"}, "callers": {"alice": {}}, "lease": lease}
+    one = run()
+    one.profile, one.transport = Profile.model_validate(document), httpx.ASGITransport(server)
+    (future,) = one.start(law)
+    assert asked.wait(5)
+    one.close()
+    assert future.cancelled()
+    assert sent == [("POST", "/leases"), ("DELETE", "/leases/l1")]
+
+
 def test_a_run_that_never_began_has_nothing_to_end(run: Any) -> None:
     one = run()
     one.close()
@@ -240,13 +282,51 @@ async def judged_by_effects(target: Target) -> None:
 def test_what_a_verdict_rests_on_is_told(run: Any) -> None:
     one = run()
     one.play(passes)
-    effects = one.deployments[0].controls
-    assert effects.effects is None
 
     async def nothing_happened() -> list[Any]:
         return []
 
-    from lasttick.laws.deployment import Controls
-
     one.deployments[0].controls = Controls(effects=nothing_happened)
     assert [end.judged for end in one.play(judged_by_effects, passes)] == ["effects", "answers"]
+
+
+def test_a_gate_plays_what_is_asked_for_and_ends_all_that_was_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One law was started, the other is asked for later, as by a worker of -n; both leave a session behind."""
+    ended: list[str] = []
+
+    async def server(scope: Any, receive: Any, send: Any) -> None:
+        ended.append(scope["path"]) if scope["method"] == "DELETE" else None
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b'{"id": "s 1"}'})
+
+    async def vanishes(target: Target) -> None:
+        (alice,) = await target.callers(1)
+        await alice.vanish()
+        target.case("one")
+
+    session = {
+        "open": {"http": "POST /sessions", "out": {"chat": "/body/id"}},
+        "end": {"http": "DELETE /sessions/{chat}"},
+    }
+    document = {"version": 1, "target": {"url": "http://127.0.0.1:7"}, "callers": {"alice": {}}, "session": session}
+    loaded = Loaded(Profile.model_validate(document), "lasttick.toml", "")
+    config = tmp_path / "lasttick.toml"
+
+    async def deploy_in_memory(loaded: Loaded, config: Path) -> Deployment:
+        deployment = await deploy(loaded, config)
+        deployment.transport = httpx.ASGITransport(server)
+        return deployment
+
+    monkeypatch.setattr("lasttick.laws.gate.deploy", deploy_in_memory)
+    plays = {name: LawPlay(f"a/{name}", vanishes, lambda profile: 0.1) for name in ("early", "late")}
+    gate = Gate(loaded, config, plays)
+    gate.start(["early"])
+    assert [gate.await_end(name).error for name in plays] == [None, None]
+    assert [entry.names for entry in read_journal(journal_file(config))] == [{"chat": "s 1"}, {"chat": "s 1"}]
+    assert ended == []
+    assert gate.close() == []
+    assert ended == ["/sessions/s 1", "/sessions/s 1"]
+    assert read_journal(journal_file(config)) == []
+    assert gate.close() == [], "once is enough"

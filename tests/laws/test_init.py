@@ -72,7 +72,7 @@ def test_commented_out_lines_are_toml_too(name: str) -> None:
 def test_what_the_host_agents_profile_says() -> None:
     profile = loads(profile_text("seed-hostagent"), "f", environ("seed-hostagent")).profile
     assert profile.profile == "seed-hostagent"
-    assert list(profile.callers) == ["alice", "bob", "carol"]
+    assert list(profile.callers) == ["alice", "bob", "carol", "stranger"]
     assert (profile.lease.ttl_s, profile.lease.renewed_by) == (60.0, ("use",))
     acquire = profile.reach("lease.acquire")
     assert acquire == profile.reach("lease.renew") == profile.reach("lease.use")

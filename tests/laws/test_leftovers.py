@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from lasttick.laws.beginning import end_all
 from lasttick.laws.deployment import Deployment
-from lasttick.laws.journal import Entry
+from lasttick.laws.journal import Entry, JournalFile, journal_file, read_journal
 from lasttick.laws.leftovers import Left, end_leftovers, place_of
 from lasttick.laws.profile import Profile
+from lasttick.laws.target import Target
 
 URL = "http://127.0.0.1:7/mcp"
 CALLERS = {"alice": {"headers": {"Authorization": "Bearer a"}}}
@@ -147,3 +150,26 @@ def test_a_caller_or_a_name_that_is_not_there_any_more() -> None:
 def test_a_target_is_named_by_its_address_or_its_command() -> None:
     assert place_of(Profile.model_validate({"version": 1, "target": {"url": URL}})) == URL
     assert place_of(Profile.model_validate({"version": 1, "target": {"command": ["a b", "c"]}})) == "'a b' c"
+
+
+def test_every_session_of_a_run_is_ended_also_of_those_who_vanished(tmp_path: Path) -> None:
+    """Two callers open a session each; one vanishes and comes again, and nobody says goodbye."""
+    server = Server()
+    document = {"version": 1, "target": {"url": URL}, "callers": {**CALLERS, "bob": {}}, "lease": LEASE}
+
+    async def run() -> list[Left]:
+        profile = Profile.model_validate(document)
+        deployment = Deployment(profile, run="t", transport=httpx.ASGITransport(server))
+        path = journal_file(tmp_path / "lasttick.toml")
+        deployment.journal = JournalFile(path, "t", place_of(profile), deployment.redact)
+        alice, _ = await Target(deployment, "a/law").callers(2)
+        await alice.vanish()
+        await alice.again()
+        assert len(read_journal(path)) == 3
+        left = await end_all(deployment)
+        assert read_journal(path) == []
+        return left
+
+    assert asyncio.run(run()) == []
+    methods = [said["method"] if said else method for method, _, _, said in server.seen]
+    assert methods.count("initialize") == methods.count("DELETE") == 3

@@ -59,8 +59,10 @@ def test_where_nothing_works_nothing_is_shown(law: str, fault: str) -> None:
 
 
 @pytest.mark.parametrize("law", [BOUND, ENDED])
-def test_a_witness_needs_no_control(law: str) -> None:
-    assert on(law, "refuses-all", "refuses-and-does-it", "ended-acts").word == "fail"
+def test_who_refuses_all_and_does_it_shows_nothing_about_sessions(law: str) -> None:
+    end = on(law, "refuses-all", "refuses-and-does-it", "ended-acts")
+    assert end.word == "inconclusive"
+    assert end.reason.startswith("alice's call in its own session is not answered ok")
 
 
 def test_a_session_that_is_said_to_be_unknown_may_be_opened_again() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from .sayings import mark, said
 from .tool_server import ENVIRON, PROFILE, ToolServer
 from .verdicts import End, judged, on_reference
 
@@ -62,6 +63,23 @@ def test_where_nothing_works_nothing_is_shown(law: str, fault: str) -> None:
 )
 def test_a_witness_needs_no_control(law: str, fault: str) -> None:
     assert on(law, "refuses-all", fault).word == "fail"
+
+
+def test_a_refusal_that_another_law_saw_happen_is_a_witness_too() -> None:
+    server = ToolServer("refuses-all")
+    server.effects.append({"mark": "lt-t1-1"})
+    before = [said(1, outcome="denied", mark=mark(1), law="lease/exclusive")]
+    end = judged(UNTOUCHED, server.app, PROFILE, ENVIRON, before)
+    assert end.word == "fail"
+    assert end.reason.count("tools.call lt-t1-1 -> denied") == 1
+
+
+def test_callers_may_have_their_credentials_in_vars() -> None:
+    own = 'headers = {{ Authorization = "Bearer {{token}}" }}\nvars = {{ token = "${{{}}}" }}'
+    profile = PROFILE
+    for name in ("ALICE", "BOB"):
+        profile = profile.replace(f'headers = {{ Authorization = "Bearer ${{{name}}}" }}', own.format(name))
+    assert on(HIDDEN, profile=profile).cases == ("paint of bob",)
 
 
 def test_an_error_is_no_refusal() -> None:

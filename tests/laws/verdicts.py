@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,6 +15,7 @@ from lasttick.engine.loop import VirtualLoop, run_virtual
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.load import loads
 from lasttick.laws.reference import Law, hostagent
+from lasttick.laws.said import Said
 from lasttick.laws.target import Target
 from lasttick.laws.verdict import LawFailed, NotApplicable, NotShown
 from lasttick.mutants import find
@@ -74,13 +75,14 @@ def asgi_transport(app: Any) -> httpx.AsyncBaseTransport:
     return httpx.ASGITransport(app)
 
 
-def judged(law_id: str, app: Any, profile: str, environ: Mapping[str, str]) -> End:
-    """One law on an ASGI application."""
+def judged(law_id: str, app: Any, profile: str, environ: Mapping[str, str], history: Sequence[Said] = ()) -> End:
+    """One law on an ASGI application. `history`: what other laws said to it before."""
     law = law_function(law_id)
 
     async def main(loop: VirtualLoop) -> End:
         loaded = loads(profile, "lasttick.toml", environ)
         deployment = Deployment(loaded.profile, run="t1", secrets=loaded.secrets, transport=asgi_transport(app))
+        deployment.history += history
         target = Target(deployment, law_id)
         word, reason = "pass", ""
         try:

@@ -115,12 +115,17 @@ def _holds(history: Iterable[Said], policy: Policy) -> Iterator[Held]:
         resource = _resource(said, policy)
         if not said.ok or said.verb not in policy.grants + policy.extends or resource is None:
             continue
-        until_s = said.sent_s + policy.sure_s
+        until_s = (said.sent_s if said.pending_s is None else said.pending_s) + policy.sure_s
         for end in ends[said.caller]:
-            if end.answered_s > said.sent_s and _is_about(end, resource):
+            if not _was_before(end, said) and _is_about(end, resource):
                 until_s = min(until_s, end.sent_s)
         if said.answered_s < until_s:
             yield Held(said.caller, resource, said.answered_s, until_s, said)
+
+
+def _was_before(end: Said, said: Said) -> bool:
+    """Answered when the other was not yet sent. Where no time passes, the order of the answers tells."""
+    return (end.answered_s, end.number) < (said.sent_s, said.number)
 
 
 def _is_about(end: Said, resource: str) -> bool:
@@ -205,7 +210,8 @@ def _inside_a_hold(acts: Iterable[Act], held: Sequence[Held], policy: Policy) ->
     for act in acts:
         said, over_s = act.said, act.said.answered_s + policy.lag_s
         for hold in by_resource.get(act.resource, ()):
-            if hold.caller != said.caller and hold.from_s <= said.sent_s and over_s <= hold.until_s:
+            since = (hold.from_s, hold.said.number) < (said.sent_s, said.number)
+            if hold.caller != said.caller and since and over_s <= hold.until_s:
                 yield Conflict(
                     f"{said.caller} acted on {_named(act.resource)} between {said.sent_s:.3f} s and {over_s:.3f} s, "
                     f"while {hold.caller} surely held it until {hold.until_s:.3f} s",
@@ -221,7 +227,7 @@ def _named(resource: str) -> str:
 
 
 def _withheld(history: Iterable[Said], running: Iterable[Held], policy: Policy) -> Iterator[Said]:
-    """Refused, still in a queue, or given another resource instead, wholly during somebody else's call."""
+    """Refused, put into a queue, or given another resource instead, during somebody else's call."""
     calls = list(running)
     for said in history:
         if not said.verb.startswith("lease."):
@@ -231,7 +237,7 @@ def _withheld(history: Iterable[Said], running: Iterable[Held], policy: Policy) 
             during = call.from_s <= said.sent_s and call.caller != said.caller
             here = during and (resource == call.resource or said.resource is None)
             refused = here and said.refused and said.answered_s <= call.until_s
-            queued = here and said.pending_s is not None and said.pending_s <= call.until_s
+            queued = here and said.pending_s is not None and said.sent_s < call.until_s
             elsewhere = policy.provisions and during and said.verb in policy.grants and said.ok
             if refused or queued or (elsewhere and resource != call.resource and said.answered_s <= call.until_s):
                 yield said

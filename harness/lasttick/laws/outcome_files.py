@@ -21,6 +21,8 @@ WORDS: dict[Word, str] = {
 }
 WORST_FIRST: tuple[Word, ...] = ("fail", "inconclusive", "known", "pass", "not_applicable")
 REPLIES_MAX = 20
+CHARS_MAX = 600
+"""Of one reply on the terminal; the run folder has more."""
 
 
 def lines_of(ruling: Ruling, replies: Sequence[str] = ()) -> list[str]:
@@ -31,7 +33,8 @@ def lines_of(ruling: Ruling, replies: Sequence[str] = ()) -> list[str]:
     head += f"  {_cases(ruling):>8}  {ruling.seconds:6.1f} s"
     if ruling.word == "inconclusive" and not ruling.promised:
         head += "  (not in the scope)"
-    return [head, *(f"    {plain(line)}" for line in (*ruling.reason.splitlines(), *_few(ruling.replies), *replies))]
+    told = (*ruling.reason.splitlines(), *map(_short, (*_few(ruling.replies), *replies)))
+    return [head, *(f"    {plain(line)}" for line in told)]
 
 
 def summary(rulings: Sequence[Ruling]) -> str:
@@ -95,6 +98,10 @@ def _few(replies: Sequence[str]) -> list[str]:
     if len(replies) <= REPLIES_MAX:
         return list(replies)
     return [f"  ({len(replies) - REPLIES_MAX} earlier replies are in the run folder)", *replies[-REPLIES_MAX:]]
+
+
+def _short(reply: str) -> str:
+    return reply if len(reply) <= CHARS_MAX else f"{reply[: CHARS_MAX - 3]}..."
 
 
 def _cell(text: str) -> str:

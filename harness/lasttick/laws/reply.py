@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
-_ABSENT: Any = object()
+INDEX_DIGITS_MAX = 9
 
 
 class NotFound(LookupError):
@@ -56,24 +57,36 @@ def lost(reason: str, raw: str = "") -> Reply:
 
 def find(document: Any, pointer: str) -> Any:
     """What an RFC 6901 pointer finds; "" is the whole document. Raises NotFound."""
-    found = document
-    for raw in pointer.split("/")[1:] if pointer else ():
-        part = raw.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, Mapping) and part in found:
-            found = found[part]
-        elif isinstance(found, list) and part.isascii() and part.isdigit() and int(part) < len(found):
-            found = found[int(part)]
-        else:
-            raise NotFound(f"{pointer} finds nothing: no {part!r} in {_kind(found)}")
+    found, missing = _follow(document, pointer)
+    if missing is not None:
+        raise NotFound(f"{pointer} finds nothing: no {missing!r} in {_kind(found)}")
     return found
 
 
 def has(document: Any, pointer: str) -> bool:
-    try:
-        find(document, pointer)
-    except NotFound:
-        return False
-    return True
+    return _follow(document, pointer)[1] is None
+
+
+def _follow(document: Any, pointer: str) -> tuple[Any, str | None]:
+    """How far the pointer leads, and the first part that is not there."""
+    found = document
+    for part in _parts(pointer):
+        if isinstance(found, Mapping) and part in found:
+            found = found[part]
+        elif isinstance(found, list) and (index := _index(part)) is not None and index < len(found):
+            found = found[index]
+        else:
+            return found, part
+    return found, None
+
+
+def _index(part: str) -> int | None:
+    return int(part) if part.isascii() and part.isdigit() and len(part) <= INDEX_DIGITS_MAX else None
+
+
+@lru_cache(maxsize=1024)
+def _parts(pointer: str) -> tuple[str, ...]:
+    return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
 def _kind(value: Any) -> str:

@@ -96,6 +96,11 @@ class Subject:
             self._lose(caller)
         return said
 
+    def may_end_s(self, caller: Caller) -> float:
+        """From which instant on the TTL of what this caller was granted may be over."""
+        surely_s = 2 * self.target.tolerance_s
+        return self._held_until_s.get(caller, 0.0) - surely_s
+
     async def reported(self) -> Said:
         """`lease.holder`, read by somebody else."""
         return await self.target.read("lease.holder", resource=self.resource)

@@ -1,0 +1,160 @@
+"""How does an agent reach the model, and a test what the model was asked? An OpenAI-compatible server, scripted.
+
+| request | answer |
+|---|---|
+| `POST /v1/chat/completions` | 200 what the script says, as events if `stream`; 400 when no script fits the prompt |
+| `GET /v1/models` | 200 the one model; `GET /api/v1/models` is 404, as agents probe it |
+| `GET /requests?after=SEQ` | 200 `{"requests": [{seq, t_ns, authorization, tools, helper, body}]}` |
+| `PUT /scripts` a script (`script.py`) | 200; it replaces the one with the same word; the word `*` fits every prompt |
+| `POST /reset` | 200; no scripts, no requests |
+
+Errors are `{"error": {"message", "type"}}`.
+
+Fidelity. Models: the request and answer bytes that the real agent exchanges with such a server, streamed or whole,
+tool calls, reasoning, helper requests that use up no step, slowness. Does not model: a mind (it obeys its script,
+whatever a tool result tells it to do), token counts, rate limits, keys (it takes any, and records it). It
+fails closed: a prompt for which there is no script is refused. Shown against an agent by tests/fakes/model and
+tests/fakes/hermes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from lasttick.ports import Clock
+from lasttick_fakes.http_json import HANDLERS, Refused, after_seq, answer, parse_object, read_body, shown
+from lasttick_fakes.model import wire
+from lasttick_fakes.model.record import Asked
+from lasttick_fakes.model.script import (
+    BadScript,
+    Call,
+    Say,
+    Script,
+    Step,
+    chosen,
+    offered_name,
+    parse_script,
+    spoken,
+    turn_of,
+)
+
+MODEL = "scripted-model"
+HELPER_ANSWER = "A conversation"
+REQUEST_BYTES_MAX = 16 << 20
+
+
+class FakeModel:
+    """An ASGI app. `on_event("model.request", data)` hears every chat request, for a trace."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        scripts: Iterable[Script] = (),
+        on_event: Callable[[str, dict[str, Any]], None] | None = None,
+    ) -> None:
+        self._clock = clock
+        self._on_event = on_event
+        self._scripts = {script.word: script for script in scripts}
+        self._asked: list[Asked] = []
+        self._count = 0
+        self._app = Starlette(
+            routes=[
+                Route("/v1/chat/completions", self._complete, methods=["POST"]),
+                Route("/v1/models", self._models, methods=["GET"]),
+                Route("/requests", self._get_requests, methods=["GET"]),
+                Route("/scripts", self._put_script, methods=["PUT"]),
+                Route("/reset", self._reset, methods=["POST"]),
+            ],
+            exception_handlers={**HANDLERS, Refused: _refused},
+        )
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self._app(scope, receive, send)
+
+    # -- for tests in the same process
+
+    def script(self, word: str, *steps: Step) -> None:
+        """Say this from now on to prompts with `word` in them. Raises BadScript."""
+        self._scripts[word] = Script(word, steps)
+
+    def requests(self, after: int = 0) -> list[Asked]:
+        """The chat requests with a larger `seq`."""
+        return [asked for asked in self._asked if asked.seq > after]
+
+    def reset(self) -> None:
+        """Forget scripts and requests. Seqs go on."""
+        self._scripts.clear()
+        self._asked.clear()
+
+    # -- the agent's side
+
+    async def _complete(self, request: Request) -> Response:
+        raw = await read_body(request, REQUEST_BYTES_MAX)
+        body = parse_object(raw)
+        self._count += 1
+        asked = Asked(self._count, self._clock.now_ns(), request.headers.get("authorization"), body, raw)
+        self._asked.append(asked)
+        if self._on_event is not None:
+            tools = None if asked.tools is None else list(asked.tools)
+            self._on_event("model.request", {"seq": asked.seq, "tools": tools, "messages": asked.messages})
+        return _response(asked, await self._message(asked), int(self._clock.wall().timestamp()))
+
+    async def _message(self, asked: Asked) -> wire.Message:
+        if asked.helper:
+            return wire.Message(HELPER_ANSWER)
+        turn = turn_of(asked.messages)
+        step = chosen(self._scripts, turn)
+        if step is None:
+            known = ", ".join(sorted(self._scripts)) or "none"
+            raise Refused(400, f"no script for the prompt {shown(turn.prompt)}; known words: {known}; PUT /scripts")
+        if step.after_s > 0:
+            await self._clock.sleep(step.after_s)
+        if isinstance(step, Say):
+            return wire.Message(spoken(step, turn), step.reasoning)
+        return wire.Message(calls=_calls(step, asked))
+
+    async def _models(self, request: Request) -> Response:
+        return answer({"object": "list", "data": [{"id": MODEL, "object": "model", "owned_by": "lasttick"}]})
+
+    # -- the tests' side
+
+    async def _get_requests(self, request: Request) -> Response:
+        return answer({"requests": [asked.as_json() for asked in self.requests(after_seq(request))]})
+
+    async def _put_script(self, request: Request) -> Response:
+        try:
+            script = parse_script(parse_object(await read_body(request)))
+        except BadScript as error:
+            raise Refused(400, str(error)) from None
+        self._scripts[script.word] = script
+        return answer({"ok": True})
+
+    async def _reset(self, request: Request) -> Response:
+        self.reset()
+        return answer({"ok": True})
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """As such servers say no; an agent shows the message."""
+    assert isinstance(error, Refused)
+    return answer({"error": {"message": str(error), "type": "invalid_request_error"}}, error.status)
+
+
+def _calls(step: Call, asked: Asked) -> tuple[tuple[str, str], ...]:
+    offered = asked.tools or ()
+    return tuple((offered_name(tool, offered), json.dumps(dict(arguments))) for tool, arguments in step.calls)
+
+
+def _response(asked: Asked, message: wire.Message, created: int) -> Response:
+    model = asked.body.get("model")
+    model = model if isinstance(model, str) else MODEL
+    if not asked.body.get("stream"):
+        return answer(wire.whole(message, asked.seq, model, created))
+    return Response(b"".join(wire.events(message, asked.seq, model, created)), media_type="text/event-stream")
