@@ -117,7 +117,7 @@ async def let_go(target: Target, lease: Subject, caller: Caller) -> Said | None:
     else:
         return None
     over = said.refused and said.answered_s >= lease.may_end_s(caller)
-    control(said.ok or over, f"{caller.name} cannot give its own lease back", said)
+    control(said.ok or over, f"{caller.name} cannot give its own lease back: {said.answer}", said)
     return said
 
 
@@ -159,7 +159,7 @@ async def contended(target: Target, lease: Subject, other: Caller) -> None:
     """While it is held, another cannot have it: without that nothing shows that it can be held at all."""
     if target.lease.busy == "refuses":
         said = await lease.acquire(other)
-        control(said.refused, f"{other.name} is not refused while it is held", said)
+        control(said.refused, f"{other.name} is not refused while it is held, but {said.answer}", said)
     elif target.lease.busy == "provisions" and target.bound("lease.holder"):
         said = await lease.reported()
         control(lease.is_reported_held(said) is True, "the resource is not reported held while it is", said)
@@ -196,7 +196,9 @@ async def until_free(target: Target, lease: Subject, prober: Caller, began: Span
         said = await (lease.reported() if is_report else lease.acquire(prober))
         last_s = said.sent_s
         clear = said.ok or (said.refused and not is_report)
-        control(clear, "a probe was answered neither yes nor no", said, timing=said.outcome == "lost")
+        control(
+            clear, f"a probe was answered neither yes nor no, but {said.answer}", said, timing=said.outcome == "lost"
+        )
         over = lease.is_reported_held(said) is not True if is_report else said.ok
         probes.append(Probe(said.sent_s, said.answered_s, over))
         if over:

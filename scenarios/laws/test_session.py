@@ -58,7 +58,7 @@ async def _cannot_act(target: Target, act: Act, owner: Caller, other: Caller) ->
     said, effects = await target.sandwich(lambda: _works(act, owner), lambda: act.alone(other), lambda: act.well(owner))
     must(not effects, f"{other.name} acted in the session of {owner.name}", said)
     must(not said.ok, f"{other.name} was answered ok in the session of {owner.name}", said)
-    control(said.refused, f"{other.name} was answered {said.outcome} in the session of {owner.name}", said)
+    control(said.refused, f"in the session of {owner.name}, {other.name} was {said.answer}", said)
     target.case(f"a call of {other.name}")
 
 
@@ -106,7 +106,7 @@ async def test_ended_is_ended(target: Target) -> None:
         said, effects = await target.sandwich(lambda: _works(act, owner), in_the_ended, by_the_heir)
     must(not effects, "a call in an ended session happened", said)
     must(not said.ok, "a call in an ended session was answered ok", said)
-    control(said.refused, f"a call in an ended session was answered {said.outcome}", said)
+    control(said.refused, f"a call in an ended session was {said.answer}", said)
     target.case("a call in an ended session")
     if subject is not None:
         target.case("what it held is free")
@@ -137,9 +137,8 @@ async def test_survives_replica(target: Target) -> None:
         target.case("open, list, call")
         ended = await (act.subject.end_session(caller) if act.subject is not None else caller.end())
         after = await act.alone(caller)
-        control(
-            after.refused, "a call in an ended session is not refused: nothing here knows of sessions", ended, after
-        )
+        why = "nothing here knows of sessions" if after.ok else f"it was {after.answer}"
+        control(after.refused, f"a call in an ended session is not refused: {why}", ended, after)
         target.case("an unknown session is refused")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lasttick import Target, control, law, must
+from lasttick.laws.binding import names_wanted
 from lasttick.laws.caller import Caller
 from lasttick.laws.judges.leaks import issued, kind_of, leaks, shows, unseen_canaries
 from lasttick.laws.judges.secrets import CHARS_MIN, Secret, too_short
@@ -43,7 +44,7 @@ async def _is_refused(target: Target, foreign: Foreign, route: str | None) -> No
     must(not said.ok, f"{tool} is not for {other.name}, who was answered ok", said)
     control(
         said.outcome == "denied",
-        f"{tool} is not for {other.name}, who was answered {said.outcome}: that does not say that it may not",
+        f"{tool} is not for {other.name}, and that it may not is not what it was told: {said.answer}",
         said,
     )
     target.case(f"{tool} of {other.name}" + (f" by {route}" if route else ""))
@@ -185,7 +186,15 @@ async def _one_of_each(target: Target) -> Said | None:
             for foreign in (await foreign_tools(target))[:1]:
                 await act.call(foreign.other, foreign.tool)
             return await act.call(owner, ABSENT)
-        return await owner.say("lease.use", resource=ABSENT, hold=0.0) if target.deployment.names_resources else None
+        return await _use_of_what_is_not_there(target, act, owner)
+
+
+async def _use_of_what_is_not_there(target: Target, act: Act, owner: Caller) -> Said | None:
+    """What the owner was told of its lease, with another resource; None where a use names none."""
+    binding = target.deployment.profile.reach("lease.use", owner.spec.route)
+    if act.subject is None or binding is None or "resource" not in names_wanted(binding):
+        return None
+    return await owner.say("lease.use", act.subject.names, resource=ABSENT, hold=0.0)
 
 
 async def _nothing_leaked(target: Target) -> tuple[list[Secret], list[Effect]]:

@@ -90,7 +90,7 @@ class LeaseService:
     def __init__(self, wrong: str = "", ttl_s: float = TTL_S, **policy: Any) -> None:
         self.policy = {**POLICY, **policy}
         self.wrong = wrong
-        self.ttl_s = ttl_s * {"expires early": 0.5, "expires late": 2.0}.get(wrong, 1.0)
+        self.ttl_s = ttl_s * {"expires early": 0.5, "expires late": 2.0, "never expires": 1e6}.get(wrong, 1.0)
         self.numbers = itertools.count(1)
         self.sessions: dict[str, str] = {}
         self.leases: dict[str, Lease] = {}

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 
 from lasttick.engine.network import Delay
 from lasttick.laws.deployment import Deployment
+from lasttick.laws.target import Target
+from lasttick.laws.verdict import NotShown
 from lasttick.targets.virtual import VirtualWorld
 
 from .lease_service import LeaseService, deploy
@@ -174,6 +179,49 @@ def test_a_queue_that_is_polled_for_too_short_a_time_leaves_it_open() -> None:
     found = on_service("lease/busy-says-so", edit=lambda text: text.replace("within_s = 60", short), busy="queues")
     assert found.word == "inconclusive"
     assert "bob was queued and did not get the resource when it was free" in found.reason
+
+
+class Gone(LeaseService):
+    """What is another's is not there for anybody else."""
+
+    async def renew(self, request: Request) -> JSONResponse:
+        return await self._unless_anothers(request, super().renew)
+
+    async def release(self, request: Request) -> JSONResponse:
+        return await self._unless_anothers(request, super().release)
+
+    async def _unless_anothers(self, request: Request, go_on: Any) -> JSONResponse:
+        is_own = self.own(self.leases[request.path_params["lease"]], (await request.json())["session"])
+        return await go_on(request) if is_own else JSONResponse({"why": "gone"}, 410)
+
+
+def test_an_answer_that_no_rule_knows_is_told_with_the_remedy() -> None:
+    law = LAWS["lease/only-own-release"]
+    found = play(law, lambda loop: deploy(loop, Gone(), edit=without("end")))
+    assert found.word == "inconclusive"
+    assert "lease.release was answered error; no rule of [outcomes] knows HTTP 410" in found.reason
+    known = '[outcomes]\ndenied = [{ "/status" = 410 }]\n[lease]\n'
+    edit = lambda text: without("end")(text).replace("[lease]\n", known)  # noqa: E731
+    assert play(law, lambda loop: deploy(loop, Gone(), edit=edit)).word == "pass"
+
+
+def test_a_second_acquire_that_is_refused_renews_nothing_and_is_no_matter_of_time() -> None:
+    raised: list[NotShown] = []
+
+    async def law(target: Target) -> None:
+        try:
+            await LAWS["lease/expires-exactly"].function(target)
+        except NotShown as error:
+            raised.append(error)
+            raise
+
+    told = replace(LAWS["lease/expires-exactly"], function=law)
+    found = play(told, lambda loop: deploy(loop, LeaseService(renewed_by=["renew", "acquire"])))
+    assert found.word == "inconclusive"
+    assert (
+        'by acquire again: answered busy; if it renews nothing, take "acquire" out of lease.renewed_by' in found.reason
+    )
+    assert not raised[0].timing
 
 
 @pytest.mark.parametrize("law", [law for law in LEASES if law != "lease/clock-proof"])

@@ -80,6 +80,14 @@ def test_who_takes_every_session_for_known_shows_nothing_about_replicas() -> Non
     assert end.reason.startswith("a call in an ended session is not refused: nothing here knows of sessions")
 
 
+@pytest.mark.parametrize("law", [ENDED, REPLICA])
+def test_an_error_in_an_ended_session_names_the_rule_that_is_missing(law: str) -> None:
+    end = on(law, profile=PROFILE.replace('denied = [{ "/status" = 404 }]\n', ""))
+    assert end.word == "inconclusive"
+    assert "was answered error; no rule of [outcomes] knows HTTP 404" in end.reason
+    assert "nothing here knows of sessions" not in end.reason
+
+
 @pytest.mark.parametrize("law", [BOUND, ENDED, REPLICA])
 def test_calls_that_present_no_session_say_nothing_of_sessions(law: str) -> None:
     end = on(law, profile=PROFILE.replace('headers = { X-Session = "{session}" }\n', ""))

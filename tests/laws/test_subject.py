@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 import pytest
 
 from lasttick.engine.clock import VirtualClock
 from lasttick.engine.loop import VirtualLoop, run_virtual
 from lasttick.laws.caller import Caller
+from lasttick.laws.deployment import NoJournal
 from lasttick.laws.subject import Subject
 from lasttick.laws.target import Target
 from lasttick.laws.verdict import NotShown
@@ -29,6 +31,26 @@ def play(story: Story, service: LeaseService) -> None:
         await target.close()
 
     run_virtual(main)
+
+
+class Written(NoJournal):
+    """A journal that tells whose leases are open."""
+
+    def __init__(self) -> None:
+        self._open: dict[int, tuple[str, str]] = {}
+        self._number = 0
+
+    def opened(self, kind: str, caller: str, names: Mapping[str, Any], session: str | None = None) -> int:
+        self._number += 1
+        self._open[self._number] = (kind, caller)
+        return self._number
+
+    def closed(self, number: int) -> None:
+        self._open.pop(number, None)
+
+    @property
+    def open_leases(self) -> list[str]:
+        return [caller for kind, caller in self._open.values() if kind == "lease"]
 
 
 def leases(service: LeaseService) -> dict[str, list[str]]:
@@ -102,15 +124,71 @@ def test_a_call_that_is_lost_may_have_renewed_it() -> None:
     play(story, LeaseService(renewed_by=["use"]))
 
 
-def test_what_ran_out_is_not_given_back() -> None:
-    service = LeaseService()
+def test_what_should_have_run_out_is_given_back_all_the_same() -> None:
+    """Only the declared TTL says that it is over: a server that forgets to end leases would keep it for good."""
+    service = LeaseService("never expires")
 
     async def story(target: Target, subject: Subject, alice: Caller, bob: Caller) -> None:
         await subject.acquire(alice)
         await target.sleep(TTL_S + LAG_S)
-        said = len(target.deployment.history)
+        assert leases(service) == {"alice": ["r1"]}
         assert await subject.give_up() == 0.0
-        assert len(target.deployment.history) == said, "nothing was sent"
+        assert leases(service) == {}
+
+    play(story, service)
+
+
+def test_a_refused_release_of_what_ran_out_leaves_nothing_written_down() -> None:
+    journal = Written()
+
+    async def story(target: Target, subject: Subject, alice: Caller, bob: Caller) -> None:
+        target.deployment.journal = journal
+        await subject.acquire(alice)
+        await target.sleep(TTL_S + LAG_S)
+        await subject.acquire(bob)
+        await alice.end()
+        await alice.again()
+        assert await subject.give_up() == 0.0
+        releases = [said for said in target.deployment.history if said.verb == "lease.release"]
+        assert [(said.caller, said.outcome) for said in releases] == [("bob", "ok"), ("alice", "denied")]
+        assert journal.open_leases == []
+
+    play(story, LeaseService(session_end="keeps"))
+
+
+def test_what_may_still_be_held_stays_written_down() -> None:
+    """Its holder vanished, so nobody here can say it: the end of the run does, or names it."""
+    journal = Written()
+
+    async def story(target: Target, subject: Subject, alice: Caller, bob: Caller) -> None:
+        target.deployment.journal = journal
+        await subject.acquire(alice)
+        await alice.vanish()
+        await target.sleep(TTL_S + LAG_S)
+        assert await subject.give_up() <= target.now_s
+        assert journal.open_leases == ["alice"]
+
+    play(story, LeaseService())
+
+
+def test_without_sessions_who_vanished_can_still_give_it_back() -> None:
+    service = LeaseService("never expires")
+
+    async def story(target: Target, subject: Subject, alice: Caller, bob: Caller) -> None:
+        await subject.acquire(alice)
+        profile = target.deployment.profile
+        names = {"vars": {"session": alice.names["session"]}}
+        target.deployment.profile = profile.model_copy(
+            update={
+                "session": profile.session.model_copy(update={"open": None, "end": None}),
+                "callers": {**profile.callers, "alice": profile.callers["alice"].model_copy(update=names)},
+            }
+        )
+        alice.spec = target.deployment.profile.callers["alice"]
+        target.deployment._ways.clear()
+        await alice.vanish()
+        assert await subject.give_up() == 0.0
+        assert leases(service) == {}
 
     play(story, service)
 

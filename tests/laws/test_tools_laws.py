@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 
 from . import lease_service
 from .lease_service import Lease, LeaseService
@@ -90,7 +92,10 @@ def test_callers_may_have_their_credentials_in_vars() -> None:
 def test_an_error_is_no_refusal() -> None:
     end = on(HIDDEN, "errors-for-refusals")
     assert end.word == "inconclusive"
-    assert "was answered error: that does not say that it may not" in end.reason
+    assert (
+        "and that it may not is not what it was told: answered error; no rule of [outcomes] knows HTTP 500"
+        in end.reason
+    )
 
 
 @pytest.mark.parametrize("law", [HIDDEN, UNTOUCHED, SECRET])
@@ -163,6 +168,36 @@ def test_where_the_holders_lease_serves_everybody_it_is_used_when_it_was_given_b
 
     ruled = play(LAWS[UNTOUCHED], lambda loop: lease_service.deploy(loop, Bearer(busy="queues")))
     assert ruled == Ruled("pass", "", ("lease.use of alice",))
+
+
+class Named(LeaseService):
+    """A lease is of a resource that was asked for by name, and a use names both."""
+
+    async def use(self, request: Request) -> JSONResponse:
+        if (await request.json()).get("resource", "r1") != "r1":
+            return JSONResponse({"why": "no such resource"}, 400)
+        return await super().use(request)
+
+
+@pytest.mark.parametrize(
+    ("in_use", "cases"),
+    [
+        (', resource = "{resource}"', ("effects", "error", "list", "ok", "refusal")),
+        ("", ("effects", "list", "ok", "refusal")),
+    ],
+    ids=["named in a use", "only its lease in a use"],
+)
+def test_no_secret_out_of_leases_with_keys_and_names(in_use: str, cases: tuple[str, ...]) -> None:
+    def edit(text: str) -> str:
+        text = text.replace("[lease.use]\n", '[lease.use]\nheaders = { X-Session = "{session}" }\n')  # a secret
+        text = text.replace("[lease]\n", '[lease]\nresources = ["r1"]\n')
+        text = text.replace(
+            'json = { session = "{session}" }\nout', 'json = { session = "{session}", of = "{resource}" }\nout'
+        )
+        return text.replace('hold_s = "{hold_s}"', 'hold_s = "{hold_s}"' + in_use)
+
+    ruled = play(LAWS[SECRET], lambda loop: lease_service.deploy(loop, Named(), edit=edit))
+    assert ruled == Ruled("pass", "", cases)
 
 
 # -- on our host agent -------------------------------------------------------------------------------------------------

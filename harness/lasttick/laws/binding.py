@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lasttick.laws.profiles.problems import did_you_mean
 from lasttick.laws.profiles.profile import Binding, Profile, Reach
 from lasttick.laws.reply import NotFound, Reply, find
 from lasttick.laws.said import Mark
@@ -97,7 +98,12 @@ def message_of(
         if binding.python is not None:
             return Message("python", binding.python, args=fill(binding.args, names), timeout_s=limit_s)
     except UnknownName as error:
-        raise NotShown(f"{verb}: {error}") from error
+        # The loader has seen that something puts it out, or gives it: here it was not said yet.
+        raise NotShown(
+            f"{verb}: {{{error.name}}} has no value here: nothing that was said before has put it out\n"
+            f"  expected: one of {', '.join(error.known)} (docs/check.md, Templates)\n"
+            f"  next: {did_you_mean(error.name, error.known, f'put {error.name} out of a verb that comes before')}"
+        ) from error
     return None
 
 

@@ -142,7 +142,7 @@ TIMING = NotShown("in between", timing=True)
         ([NotShown("broken")], 1, NotShown, "broken"),
         ([LawFailed("early"), LawFailed("early again")], 2, LawFailed, "early"),
         ([LawFailed("early"), None], 2, LawFailed, "early (1 of 2: it did not fail again)"),
-        ([LawFailed("early"), TIMING], 2, LawFailed, "early (1 of 2: it did not fail again)"),
+        ([LawFailed("early"), TIMING], 2, LawFailed, "early (the second play showed nothing: in between)"),
         ([TIMING, LawFailed("early"), LawFailed("early")], 3, LawFailed, "early"),
     ],
 )

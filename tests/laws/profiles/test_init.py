@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from lasttick.laws.binding import row
 from lasttick.laws.conditions import outcome_of
+from lasttick.laws.effects import effects_of
 from lasttick.laws.profiles.init import InitError, profile_text, profiles, write_profile, write_schema
 from lasttick.laws.profiles.load import ProfileError, load, loads
 from lasttick.laws.reply import Reply, find
@@ -101,14 +103,17 @@ def test_the_host_agent_and_its_devices_answer_as_the_profile_reads_them() -> No
     entry = LogEntry(1, 5, "phone-1", "start", 1, "swipe", arguments, None).as_json()
     assert {name: find(entry, pointer) for name, pointer in effects.out.items()} == {
         "mark": 7.25,
-        "at": 5,
+        "at_ns": 5,
         "resource": "phone-1",
         "kind": "start",
         "call": 1,
         "args": arguments,
     }
-    row = with_status({"device_id": "phone-1", "health": "ok"}, Holder("mcp", "session"), None)
-    assert {name: find(row, pointer) for name, pointer in holder.out.items()} == {
+    end = LogEntry(2, 1_500_000_005, "phone-1", "end", 1, "swipe", {}, None).as_json()
+    (effect,) = effects_of(row(effects, one) for one in (entry, end))
+    assert (effect.at, effect.end) == (5e-9, pytest.approx(1.5))
+    seen = with_status({"device_id": "phone-1", "health": "ok"}, Holder("mcp", "session"), None)
+    assert {name: find(seen, pointer) for name, pointer in holder.out.items()} == {
         "resource": "phone-1",
         "held": "busy",
         "by": "mcp",
@@ -145,6 +150,12 @@ def test_the_host_agents_ttl_and_devices_are_settings() -> None:
 def test_what_the_host_agents_answers_mean(reply: Reply, outcome: str) -> None:
     profile = loads(profile_text("seed-hostagent"), "f", environ("seed-hostagent")).profile
     assert outcome_of(reply, profile.outcomes) == outcome
+
+
+@pytest.mark.parametrize(("name", "status"), [("lease-queue", 404), ("lease-queue", 410), ("mcp-gateway", 404)])
+def test_what_is_gone_is_denied_to_any_verb(name: str, status: int) -> None:
+    profile = loads(profile_text(name), "f", environ(name)).profile
+    assert outcome_of(Reply(False, status), profile.outcomes) == "denied"
 
 
 def test_an_unknown_profile_lists_the_known() -> None:

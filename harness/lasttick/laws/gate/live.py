@@ -1,7 +1,7 @@
 """The laws on a live target: in real time, on one event loop beside pytest, waits of different subjects overlapped.
 
 An inconclusive timing is repeated at most twice, a failure once; a failure that does not come again stays one, marked
-`1 of 2`. Source: contract laws, "Real time".
+`1 of 2` when the second play passed. Source: contract laws, "Real time".
 """
 
 from __future__ import annotations
@@ -117,9 +117,7 @@ class LiveRun:
         while True:
             error = await self._once(play, deployment, end)
             if failure is not None:
-                if not isinstance(error, LawFailed):
-                    failure = LawFailed(f"{failure.reason} (1 of 2: it did not fail again)", failure.said)
-                end.error = failure
+                end.error = failure if isinstance(error, LawFailed) else _once_only(failure, error)
                 return
             end.error = error
             again = isinstance(error, NotShown) and error.timing and end.plays < TIMINGS
@@ -165,6 +163,13 @@ class LiveRun:
 
     def _left_s(self) -> float:
         return float("inf") if self._budget_s is None else self._budget_s - (self._loop.time() - self._began_s)
+
+
+def _once_only(failure: LawFailed, second: BaseException | None) -> LawFailed:
+    """What the second play was, beside the first one's failure: a play that showed nothing is no pass."""
+    why = str(second).partition("\n")[0]
+    told = "1 of 2: it did not fail again" if second is None else f"the second play showed nothing: {why}"
+    return LawFailed(f"{failure.reason} ({told})", failure.said)
 
 
 def _mistake(error: Exception) -> NotShown:
