@@ -237,3 +237,29 @@ def test_an_error_is_never_a_refusal(law: str) -> None:
 def test_who_may_never_have_it_shows_nothing_by_being_denied(law: str, policy: dict[str, Any]) -> None:
     found = on_service(law, "denies bob", **policy)
     assert found.word != "fail", found
+
+
+# -- what a busy answer tells
+
+
+def placed(text: str) -> str:
+    """The profile also puts out the place, and presents it with each use."""
+    return text.replace('lease = "/body/lease"', 'lease = "/body/lease", place = "/body/place"').replace(
+        'mark = "{mark}"', 'mark = "{mark}", place = "{place}"'
+    )
+
+
+def test_what_everybody_is_told_is_no_secret_of_the_holder() -> None:
+    found = on_service("lease/busy-says-so", "tells the place", edit=placed)
+    assert (found.word, found.cases) == ("pass", ("refuses", "gives nothing away")), found
+
+
+def test_what_the_report_shows_to_everybody_is_no_secret() -> None:
+    open_ = on_service("lease/busy-says-so", "tells and reports the lease")
+    assert open_.word == "pass", open_
+
+
+def test_a_word_that_begins_like_a_secret_is_none() -> None:
+    """lease-no-1 is not in lease-no-12."""
+    found = on_service("lease/busy-says-so", "tells the next lease")
+    assert found.word == "pass", found

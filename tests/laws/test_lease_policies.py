@@ -77,6 +77,9 @@ BROKEN: list[tuple[str, str, dict[str, Any]]] = [
     ("lease/busy-says-so", "denies when busy", {}),
     ("lease/busy-says-so", "refuses slowly", {}),
     ("lease/busy-says-so", "tells keys", {}),
+    ("lease/busy-says-so", "tells the lease", {}),
+    ("lease/busy-says-so", "tells the lease", TWO),
+    ("lease/busy-says-so", "tells the session", {}),
     ("lease/busy-says-so", "refuses instead of queueing", QUEUES),
     ("lease/busy-says-so", "provisions the same", PROVISIONS),
 ]
