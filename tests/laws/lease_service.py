@@ -154,6 +154,9 @@ class LeaseService:
             return JSONResponse({"why": "out of order"}, 500)
         if session not in self.sessions or (self.wrong == "denies bob" and self.sessions[session] == "bob"):
             return JSONResponse({"why": "not for you"}, 403)
+        if self.wrong == "grants twice at once":
+            for lease in self.leases.values():
+                lease.over = lease.over or lease.until_s == self.now_s + self.ttl_s
         free = self.resources() if self.wrong == "grants to all" else self.free()
         if busy == "provisions" and self.wrong != "provisions the same":
             free = [f"r{next(self.numbers)}"]

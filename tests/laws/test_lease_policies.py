@@ -35,6 +35,7 @@ POLICIES: list[dict[str, Any]] = [
 BROKEN: list[tuple[str, str, dict[str, Any]]] = [
     ("lease/exclusive", "grants to all", {}),
     ("lease/exclusive", "grants to all", QUEUES),
+    ("lease/exclusive", "grants twice at once", {}),
     ("lease/exclusive", "grants to all", TWO),
     ("lease/exclusive", "provisions the same", PROVISIONS),
     ("lease/outlives-long-call", "lets go in calls", {}),
