@@ -92,6 +92,8 @@ class LeaseService:
     def __init__(self, wrong: str = "", ttl_s: float = TTL_S, **policy: Any) -> None:
         self.policy = {**POLICY, **policy}
         self.wrong = wrong
+        self.contended = False
+        """Whether anybody has asked for what is held."""
         self.ttl_s = ttl_s * {"expires early": 0.5, "expires late": 2.0, "never expires": 1e6}.get(wrong, 1.0)
         self.numbers = itertools.count(1)
         self.sessions: dict[str, str] = {}
@@ -150,6 +152,7 @@ class LeaseService:
         session, ticket = (await request.json())["session"], f"ticket-{next(self.numbers)}"
         self.tickets[ticket] = {"state": "queued", "session": session, "ticket": ticket}
         busy = self.policy["busy"]
+        self.contended = self.contended or not self.free()
         if self.wrong == "breaks" and not self.free():
             return JSONResponse({"why": "out of order"}, 500)
         if session not in self.sessions or (self.wrong == "denies bob" and self.sessions[session] == "bob"):
