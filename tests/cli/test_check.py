@@ -159,6 +159,15 @@ def test_replies_of_what_holds_are_shown_when_asked_for(project: Project) -> Non
     assert "alice lease.acquire -> ok: HTTP 200" in project.out
 
 
+def test_with_v_a_broken_law_shows_all_that_it_said(project: Project) -> None:
+    project.laws(BROKEN.replace("said = await bob", 'await alice.call("ltread")\n    said = await bob'))
+    assert project.check("-v") == 1
+    evidence, _, all_ = project.out.partition("all that this law said:")
+    assert "alice" not in evidence
+    assert "alice tools.call -> ok: HTTP 200" in all_
+    assert "bob tools.call -> ok: HTTP 200" in all_
+
+
 def test_inconclusive_is_no_pass_and_a_mistake_of_ours_no_verdict(project: Project) -> None:
     project.laws(HOLDS, MUTE, CRASHES)
     assert project.check() == 4
@@ -301,6 +310,10 @@ def test_only_some_laws_and_what_is_near(project: Project) -> None:
     project.laws(HOLDS, BROKEN)
     assert project.check("--only", "session/*") == 0
     assert project.words == {"session/ended-is-ended": "PASS"}
+    assert project.check("--only", "hidden-is-refused", "--only", "session/*") == 1
+    assert project.words == {"session/ended-is-ended": "PASS", "tools/hidden-is-refused": "FAIL"}
+    assert project.check("--only", "session/*", "--only", "hidden-is-refusd") == 2
+    assert project.out == "", "nothing was played"
     assert project.check("--only", "hidden-is-refusd") == 2
     assert "no law matches 'hidden-is-refusd'" in project.err
     assert "next: try one of: tools/hidden-is-refused" in project.err
@@ -311,10 +324,28 @@ def test_the_plan_sends_no_law_and_says_what_gaps_cost(project: Project) -> None
     assert project.check("--plan") == 0
     assert "    2 s  session/ended-is-ended" in project.out
     assert "lease/clock-proof               needs the verb clock.step" in project.out
-    assert "2 of 3 laws run, in about 3 s (5 s one after the other; 1 resources at a time)" in project.out
+    assert "2 of 3 laws run, in about 3 s (5 s one after the other; 1 resource at a time)" in project.out
     assert "what each gap costs\n  clock.step        lease/clock-proof" in project.out
     assert "the median round trip is" in project.out
     assert not (project.path / "reports").exists()
+
+
+def test_a_tool_that_is_shown_to_nobody_is_named(project: Project) -> None:
+    project.laws(HOLDS)
+    project.write(
+        "lasttick.toml", project.read("lasttick.toml").replace('"ltread", "ltwrite"', '"ltread", "wriet_note"')
+    )
+    for words in (["--plan"], []):
+        assert project.check(*words) == 0
+        assert "alice may use 'wriet_note', and tools/list shows it to nobody" in project.err
+        assert "ltread" not in project.err
+
+
+def test_the_plan_names_the_laws_that_come_later(project: Project) -> None:
+    project.laws(HOLDS)
+    assert project.check("--plan") == 0
+    assert "\nnot built yet: " in project.out
+    assert "approval/decider-only" in project.out
 
 
 def test_a_budget_that_is_too_small_says_what_is_needed(project: Project) -> None:

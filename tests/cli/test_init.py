@@ -33,6 +33,13 @@ def test_the_variables_without_a_default_are_named(capsys: pytest.CaptureFixture
     )
 
 
+def test_the_help_names_every_profile(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    execute(["init", "--help"])
+    told = capsys.readouterr().out
+    assert all(name in told for name in profiles())
+
+
 def test_the_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["init", "--schema"]) == 0
     assert "lease" in json.loads((tmp_path / "lasttick.schema.json").read_text())["properties"]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lasttick.laws.gate.preflight import Seen
     from lasttick.laws.gate.ruling import Rules, Ruling
     from lasttick.laws.profiles.loaded import Loaded
+    from lasttick.laws.profiles.profile import Profile
     from lasttick.ports import Clock
 
 BUDGET = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)([smh])")
@@ -31,7 +32,7 @@ class Asked:
     """What was typed."""
 
     config: Path
-    only: str | None = None
+    only: tuple[str, ...] = ()
     budget: str | None = None
     junit: Path | None = None
     markdown: Path | None = None
@@ -51,7 +52,7 @@ def check(asked: Asked, clock: Clock | None = None) -> int:
     rules = _rules(asked, loaded, clock)
     from lasttick.cli.check_play import collect, play
 
-    found = collect(asked.config, asked.only) if asked.plan or asked.only is not None else None
+    found = collect(asked.config, asked.only) if asked.plan or asked.only else None
     if asked.plan:
         assert found is not None
         return _print_plan([one.planned for one in found], loaded, asked.config)
@@ -86,9 +87,9 @@ def _refuse_wrong_options(asked: Asked) -> None:
     workers = asked.workers
     if workers is not None and workers != "auto" and not (workers.isascii() and workers.isdigit()):
         raise UsageError(f"-n is {workers!r}", "a number of processes, or auto", "try -n 2")
-    if asked.only is not None and not asked.only.strip():
-        raise UsageError(f"--only is {asked.only!r}", "the id of a law, part of one, or a pattern", "drop it for all")
-    for other, given in (("--plan", asked.plan), ("--only", asked.only is not None)):
+    if (blank := next((only for only in asked.only if not only.strip()), None)) is not None:
+        raise UsageError(f"--only is {blank!r}", "the id of a law, part of one, or a pattern", "drop it for all")
+    for other, given in (("--plan", asked.plan), ("--only", bool(asked.only))):
         if asked.write_scope and given:
             raise UsageError(
                 f"--write-scope with {other}", "a whole run, as the scope is what it shows", f"drop {other}"
@@ -146,11 +147,13 @@ def _print_plan(laws: list[PlannedLaw], loaded: Loaded, config: Path) -> int:
     from lasttick.laws.deployment import Deployment
     from lasttick.laws.gate.beginning import measure
     from lasttick.laws.gate.errors import Unreachable
+    from lasttick.laws.gate.outcome_files import plain
     from lasttick.laws.gate.plan import plan
     from lasttick.laws.gate.preflight import Seen
+    from lasttick.laws.judges.tools import unseen
 
     async def planned() -> Plan:
-        return await plan(laws, Deployment(loaded.profile, run="plan"), seen.resources or 1)
+        return await plan(laws, Deployment(loaded.profile, run="plan"), seen.resources or 1, seen.tools)
 
     note = ""
     try:
@@ -170,14 +173,27 @@ def _print_plan(laws: list[PlannedLaw], loaded: Loaded, config: Path) -> int:
         print("\nwhat each gap costs")
         for verb, lost in found.gaps.items():
             print(f"  {verb:<16}  {', '.join(lost)}")
+    if lacking := _planned_later(loaded.profile):
+        print(f"\nnot built yet: {lacking}")
     print(f"\n{_round_trip(seen, note)}")
+    for sentence in unseen(loaded.profile, seen.tools):
+        print(f"lasttick: {plain(sentence)}", file=sys.stderr)
     return PASSED
+
+
+def _planned_later(profile: Profile) -> str:
+    """Laws of the catalogue that no code plays yet, of the sections that the profile binds."""
+    from lasttick.requirements import load_catalogue
+
+    sections = [verb.partition(".")[0] for verb in profile.bound_verbs()]
+    later = [law.id for law in load_catalogue().laws if law.planned is not None]
+    return ", ".join(id_ for id_ in later if id_.partition("/")[0] in sections)
 
 
 def _resources(seen: Seen) -> str:
     if seen.resources is None:
         return "one resource at a time, as nothing says how many there are"
-    return f"{seen.resources} resources at a time"
+    return f"{seen.resources} resource{'' if seen.resources == 1 else 's'} at a time"
 
 
 def _round_trip(seen: Seen, note: str) -> str:

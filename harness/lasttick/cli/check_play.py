@@ -24,6 +24,7 @@ from lasttick.laws.gate.beginning import Beginning, begin
 from lasttick.laws.gate.outcome_files import lines_of, plain
 from lasttick.laws.gate.plan import PlannedLaw
 from lasttick.laws.gate.ruling import Rules, Ruling, by_law
+from lasttick.laws.judges.tools import unseen
 from lasttick.marks import MARK
 from lasttick.plugin import BEGINNING, PROPERTY, REPORTER
 from lasttick.requirements import matches, nearby, scenarios_folder
@@ -57,8 +58,8 @@ def laws_folder() -> Path:
     return scenarios_folder(Path(__file__).parent) / "laws"
 
 
-def collect(config: Path, only: str | None) -> list[Collected]:
-    """The laws, or those that `only` names: an id, a part of ids, or a shell pattern. Raises UsageError."""
+def collect(config: Path, only: Sequence[str]) -> list[Collected]:
+    """The laws, or those that `only` names: ids, parts of ids, or shell patterns. Raises UsageError."""
     collector = _Collector()
     said = io.StringIO()
     with redirect_stdout(said), _without_options_of_the_user():
@@ -66,17 +67,15 @@ def collect(config: Path, only: str | None) -> list[Collected]:
     if status != pytest.ExitCode.OK:
         raise _uncollected(collector.problems or said.getvalue().splitlines()[-1:])
     laws = collector.laws
-    if only is None:
-        return laws
-    found = [one for one in laws if matches(only, one.planned.law)]
-    if not found:
-        ids = sorted({one.planned.law for one in laws})
-        raise UsageError(
-            f"no law matches {only!r}",
-            "the id of a law, part of one, or a shell pattern such as 'lease/*'",
-            f"try one of: {', '.join(nearby(only, ids) or ids)}",
-        )
-    return found
+    ids = sorted({one.planned.law for one in laws})
+    for pattern in only:
+        if not any(matches(pattern, id_) for id_ in ids):
+            raise UsageError(
+                f"no law matches {pattern!r}",
+                "the id of a law, part of one, or a shell pattern such as 'lease/*'",
+                f"try one of: {', '.join(nearby(pattern, ids) or ids)}",
+            )
+    return [one for one in laws if not only or any(matches(pattern, one.planned.law) for pattern in only)]
 
 
 def play(
@@ -191,6 +190,8 @@ class _Gathered:
     def say_beginning(self) -> None:
         if self._beginning.ended:
             print(f"ended what an earlier run had left on the target: {self._beginning.ended} sessions and leases")
+        for line in unseen(self._beginning.loaded.profile, self._beginning.seen.tools):
+            print(f"lasttick: {plain(line)}", file=sys.stderr)
         for left in self._beginning.left:
             print(f"an earlier run's: {plain(str(left))}", file=sys.stderr)
 
@@ -216,7 +217,9 @@ class _Gathered:
 
     def _print(self, ruling: Ruling) -> None:
         self._printed.append(ruling.law)
-        replies = self._replies(ruling) if self._verbose and not ruling.replies else []
+        replies = self._replies(ruling) if self._verbose else []
+        if replies and ruling.replies:
+            replies = ["  all that this law said:", *replies]
         try:
             print("\n".join(lines_of(ruling, replies)), file=self._out, flush=True)
         except BrokenPipeError:

@@ -6,6 +6,7 @@ Everything is redacted already: secrets were replaced when the replies were writ
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -21,6 +22,7 @@ WORDS: dict[Word, str] = {
 }
 WORST_FIRST: tuple[Word, ...] = ("fail", "inconclusive", "known", "pass", "not_applicable")
 REPLIES_MAX = 20
+LINE_ENDS = re.compile(r"[\r\n]+")
 CHARS_MAX = 600
 """Of one reply on the terminal; the run folder has more."""
 
@@ -72,8 +74,9 @@ def junit(rulings: Iterable[Ruling]) -> str:
 
 
 def plain(text: str) -> str:
-    """A peer's text must not move the cursor."""
-    return "".join(char if char.isprintable() else "?" for char in text)
+    """On one line, whose ends a space stands for. A peer's text must not move the cursor."""
+    line = LINE_ENDS.sub(" ", text.rstrip("\r\n"))
+    return "".join(char if char.isprintable() else "?" for char in line)
 
 
 def _ruled(ruling: Ruling) -> Iterable[ScenarioResult]:

@@ -6,14 +6,15 @@ Only sessions are opened, and only verbs that read are sent. Source: contract la
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 from urllib.parse import urlsplit
 
 from lasttick.laws.caller import Caller
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.gate.errors import GateError, Unreachable
+from lasttick.laws.judges.tools import listed
 from lasttick.laws.profiles.loaded import Loaded
 from lasttick.laws.said import Said
 from lasttick.laws.target import Target
@@ -32,10 +33,14 @@ DEFAULT_PORT = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """`round_trip_s`: the median of what was measured, `resources`: how many are free; None where nothing says it."""
+    """`round_trip_s`: the median of what was measured, `resources`: how many are free; None where nothing says it.
+
+    `tools`: the names that each caller's list shows, () where it is refused one; left out: whose list is not known.
+    """
 
     round_trip_s: float | None = None
     resources: int | None = None
+    tools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 async def look(deployment: Deployment, loaded: Loaded) -> Seen:
@@ -52,7 +57,8 @@ async def look(deployment: Deployment, loaded: Loaded) -> Seen:
         if saids and all(said.outcome == "lost" for said in saids):
             raise _unreachable(loaded, saids[-1].raw)
         times = [said.answered_s - said.sent_s for said in saids if said.outcome != "lost"]
-        return Seen(median(times) if times else None, _resources(deployment, saids))
+        tools = await _tools(target)
+        return Seen(median(times) if times else None, _resources(deployment, saids), tools)
     except (NotShown, NotApplicable, WireError) as error:
         why = deployment.redact(str(error))
         raise GateError(why, "a binding that can be sent", f"correct {loaded.name}") from error
@@ -123,6 +129,27 @@ async def _readings(caller: Caller) -> list[Said]:
         except NotShown:
             continue
     return saids
+
+
+async def _tools(target: Target) -> dict[str, tuple[str, ...]]:
+    """Only where a law could call a tool."""
+    found: dict[str, tuple[str, ...]] = {}
+    if not (target.bound("tools.list") and target.bound("tools.call")):
+        return found
+    for name, spec in target.deployment.profile.callers.items():
+        if spec.decides:
+            continue
+        caller = target.caller(name)
+        opened = await caller.open()
+        try:
+            said = await caller.list_tools()
+        except NotShown:  # a list that names a session which was not given
+            if opened.refused:
+                found[name] = ()
+            continue
+        if said.ok or said.refused:
+            found[name] = listed(said)
+    return found
 
 
 def _resources(deployment: Deployment, saids: Sequence[Said]) -> int | None:
