@@ -75,16 +75,20 @@ class Settings:
         self.mutant = _mutant(self.target)
 
 
+SYSTEMS = ("hostagent", "gateway")
+
+
 def _mutant(target: str | None) -> Mutant | None:
-    """`--lasttick-target hostagent=mutant:ID`. Raises UsageError."""
-    if target in (None, "hostagent=reference"):
-        return None
-    place, _, mutant_id = target.partition(":")
-    if place != "hostagent=mutant":
+    """`--lasttick-target SYSTEM=mutant:ID`. Raises UsageError."""
+    system, _, what = (target or "hostagent=reference").partition("=")
+    kind, colon, mutant_id = what.partition(":")
+    if system not in SYSTEMS or (kind, colon) not in (("reference", ""), ("mutant", ":")):
         raise pytest.UsageError(
-            f"--lasttick-target {target!r}: expected hostagent=reference or hostagent=mutant:ID; "
-            "`lasttick requirements` lists mutants"
+            f"--lasttick-target {target!r}: expected hostagent=reference or hostagent=mutant:ID, for any of "
+            f"{', '.join(SYSTEMS)}; `lasttick mutants list` knows the ids"
         )
+    if kind == "reference":
+        return None
     from lasttick.mutants import UnknownMutant, find
 
     try:
@@ -109,7 +113,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--lasttick-select", metavar="PATTERN", help="only scenario ids that match (glob or part of it)")
     group.addoption("--lasttick-config", metavar="FILE", help="the laws on the live target of this lasttick.toml")
     group.addoption("--lasttick-budget", type=float, metavar="S", help="at most so many seconds on a live target")
-    group.addoption("--lasttick-target", metavar="SYSTEM=WHAT", help="hostagent=reference | hostagent=mutant:ID")
+    group.addoption(
+        "--lasttick-target", metavar="SYSTEM=WHAT", help="hostagent=reference | hostagent=mutant:ID | gateway=..."
+    )
     group.addoption("--lasttick-out", metavar="DIR", help="where run folders go (default: reports/ of the project)")
     group.addoption("--lasttick-brief", action="store_true", help="verdicts only: no run folder, no shrinking")
     parser.addini("lasttick_mode", "default of --lasttick-mode", default="virtual")

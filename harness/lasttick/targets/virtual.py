@@ -42,7 +42,8 @@ from lasttick_fakes.devices import Rack, parse_devices, rack_app
 
 if TYPE_CHECKING:
     from lasttick.mutants import Mutant
-    from lasttick.targets.gateway import GatewayOptions, GatewayPart
+    from lasttick.targets.gateway.handle import GatewayOptions, GatewayPart
+    from lasttick.targets.gateway.secrets import Secrets
 
 RACK = "127.0.0.1:7001"
 CLOUD = "127.0.0.1:7002"
@@ -137,10 +138,10 @@ class VirtualWorld(World):
             self._cloud = VirtualCloud(self, f"http://{CLOUD}", fake)
         return self._cloud
 
-    def gateway_part(self, options: GatewayOptions, number: int) -> GatewayPart:
-        from lasttick.targets.gateway_virtual import VirtualGateway  # brings a database, which few worlds need
+    def gateway_part(self, options: GatewayOptions, number: int, secrets: Secrets) -> GatewayPart:
+        from lasttick.targets.gateway.virtual import VirtualGateway  # brings a database, which few worlds need
 
-        return VirtualGateway(self, options, number)
+        return VirtualGateway(self, options, number, secrets)
 
     @property
     def wall_s(self) -> float:

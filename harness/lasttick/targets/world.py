@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from lasttick.reference.hostagent.busy_tracker import McpBusyTracker
     from lasttick.targets.cloud import CloudHandle
     from lasttick.targets.device import Device
-    from lasttick.targets.gateway import Gateway, GatewayOptions, GatewayPart
+    from lasttick.targets.gateway.handle import Gateway, GatewayOptions, GatewayPart
+    from lasttick.targets.gateway.secrets import Secrets
 
 T = TypeVar("T")
 
@@ -159,16 +160,16 @@ class World(ABC):
 
     async def gateway(self, **options: Any) -> Gateway:
         """Start a tool gateway: platform, trusted agent, third party and model. Options: the fields of
-        `lasttick.targets.gateway.GatewayOptions`. Raises StartRefused.
+        `lasttick.targets.gateway.handle.GatewayOptions`. Raises StartRefused.
         """
-        from lasttick.targets.gateway import begin
+        from lasttick.targets.gateway.handle import begin
 
         gateway = await begin(self, len(self._gateways), options)
         self._gateways.append(gateway)
         return gateway
 
     @abstractmethod
-    def gateway_part(self, options: GatewayOptions, number: int) -> GatewayPart:
+    def gateway_part(self, options: GatewayOptions, number: int, secrets: Secrets) -> GatewayPart:
         """The parts of this world's gateway `number` (from 0), not yet started."""
 
     @property

@@ -92,6 +92,7 @@ def test_the_rule(low_s: float, high_s: float, verdict: str) -> None:
 
 def test_at_most_lets_it_be_over_at_any_time_before() -> None:
     expected = at_most(20.0, tolerance_s=0.25)
+    assert expected == Interval(-math.inf, 20 * (1 + DRIFT) + 0.25)
     assert compare(Interval(-math.inf, 0.5), expected) == "inside"
     assert compare(Interval(-math.inf, 20.5), expected) == "overlapping"
     assert compare(Interval(20.5, math.inf), expected) == "disjoint"

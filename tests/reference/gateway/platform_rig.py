@@ -147,10 +147,17 @@ class Strangers(httpx.AsyncBaseTransport):
 class Rig:
     """One platform with org-a set up: `read` and `write` are runs whose manifests hold one action each, and more."""
 
-    def __init__(self, loop: VirtualLoop, environ: Mapping[str, str] | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        loop: VirtualLoop,
+        environ: Mapping[str, str] | None = None,
+        *,
+        chance: Chance | None = None,
+        **options: Any,
+    ) -> None:
         self.loop = loop
         self.clock = VirtualClock(loop)
-        self.chance = Chance(1)
+        self.chance = chance or Chance(1)
         self.strangers = Strangers()
         config = GatewayConfig.from_env({**ENVIRON, **(environ or {})}, identity_dir=Path("/nowhere"), **options)
         self.platform = Platform(config, clock=self.clock, entropy=self.chance, transport=self.strangers)

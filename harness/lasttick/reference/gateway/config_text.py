@@ -165,6 +165,10 @@ class ConfigText:
         return Layout(flow, column, self._behind_brace(node) if flow else -1, entries, first, placed)
 
     def _entry(self, key: yaml.Node, value: yaml.Node, limit: int) -> Entry:
+        at = bisect_left(self._starts, key.start_mark.index)
+        before = self.tokens[at - 1] if at else None
+        # An explicit key begins with its `?`.
+        begin = before.start_mark if isinstance(before, yaml.KeyToken) else key.start_mark
         colon_end = end = key.end_mark.index
         colon = None
         for token in self.tokens[bisect_left(self._starts, end) : bisect_left(self._starts, limit)]:
@@ -174,7 +178,7 @@ class ConfigText:
             if not isinstance(token, yaml.FlowEntryToken | yaml.KeyToken):
                 end = token.end_mark.index
         alias = not colon_end <= value.start_mark.index <= limit
-        return Entry(key.start_mark.index, key.start_mark.column, colon_end, end, alias, value)
+        return Entry(begin.index, begin.column, colon_end, end, alias, value)
 
     def _behind_brace(self, node: yaml.MappingNode) -> int:
         """An anchor or a tag may stand before the brace."""

@@ -14,6 +14,7 @@ from lasttick.ports import Entropy
 from lasttick.reference.gateway.agent_client import AgentClient
 from lasttick.reference.gateway.catalogue import Catalogue
 from lasttick.reference.gateway.conversations import INBOUND, Conversations
+from lasttick.reference.gateway.in_flight import InFlight
 from lasttick.reference.gateway.runs import Runs, new_id
 
 
@@ -47,12 +48,14 @@ class Dispatch:
         runs: Runs,
         conversations: Conversations,
         agent: AgentClient,
+        in_flight: InFlight,
         entropy: Entropy,
     ) -> None:
         self._catalogue = catalogue
         self._runs = runs
         self._conversations = conversations
         self._agent = agent
+        self._in_flight = in_flight
         self._entropy = entropy
 
     async def main(self, message: Message) -> Turn:
@@ -67,9 +70,8 @@ class Dispatch:
     async def consultation(self, org_id: str, text: str) -> str:
         """An expert's question to the agent: no run, no tools, nothing kept. Raises Refused (AGENT_*)."""
         conversation_id = new_id(self._entropy)
-        return await self._agent.chat(
-            manifest.chat_wire(conversation_id=conversation_id, text=text, org_id=org_id, run_id=None)
-        )
+        wire = manifest.chat_wire(conversation_id=conversation_id, text=text, org_id=org_id, run_id=None)
+        return await self._in_flight.wait(self._agent.chat(wire))
 
     def resolve(self, message: Message) -> Resolved:
         """The tools of a turn, by what is stored now."""
@@ -88,16 +90,15 @@ class Dispatch:
             metadata = manifest.run_metadata(INBOUND, message.channel, resolved.mcp_tools)
             run_id = self._runs.create_run(org_id, conversation_id, metadata).id
         try:
-            answer = await self._agent.chat(
-                manifest.chat_wire(
-                    conversation_id=conversation_id,
-                    text=message.text,
-                    org_id=org_id,
-                    run_id=run_id,
-                    toolsets=resolved.toolsets,
-                    mcp_tools=resolved.mcp_tools,
-                )
+            wire = manifest.chat_wire(
+                conversation_id=conversation_id,
+                text=message.text,
+                org_id=org_id,
+                run_id=run_id,
+                toolsets=resolved.toolsets,
+                mcp_tools=resolved.mcp_tools,
             )
+            answer = await self._in_flight.wait(self._agent.chat(wire))
             self._conversations.add_answer(org_id, conversation_id, answer, run_id)
         except BaseException:
             # Whatever ended the turn, its manifest ends with it (ruling 12).

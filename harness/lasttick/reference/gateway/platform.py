@@ -1,7 +1,8 @@
 """How do the parts of the platform half become one application? All wiring is here, and the order of start and stop.
 
 Start: database, what an earlier process left active is ended, registry. Nothing is asked of the agent or a third party
-before somebody calls. Source: contract gateway, "Parts".
+before somebody calls. Stop: who waits for those is answered, then the database is closed, within 2 s.
+Source: contract gateway, "Parts".
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from lasttick.reference.gateway.dispatch import Dispatch
 from lasttick.reference.gateway.executors import Executors
 from lasttick.reference.gateway.guard import RunnerTokenGuard
 from lasttick.reference.gateway.http_json import ClientGone, Refused
+from lasttick.reference.gateway.in_flight import InFlight
 from lasttick.reference.gateway.jwt_door import JwtDoor
 from lasttick.reference.gateway.ledger import Ledger
 from lasttick.reference.gateway.runs import Runs
@@ -75,15 +77,21 @@ class Platform:
         self._agent = AgentClient(
             config.agent_url, secret=config.agent_secret, transport=transport, timeout_s=config.turn_s
         )
+        self._in_flight = InFlight()
         dispatch = Dispatch(
             catalogue=self.catalogue,
             runs=self.runs,
             conversations=Conversations(self._database, clock),
             agent=self._agent,
+            in_flight=self._in_flight,
             entropy=entropy,
         )
         service = ToolGatewayService(
-            runs=self.runs, catalogue=self.catalogue, ledger=self.ledger, executors=self._executors
+            runs=self.runs,
+            catalogue=self.catalogue,
+            ledger=self.ledger,
+            executors=self._executors,
+            in_flight=self._in_flight,
         )
         guard = RunnerTokenGuard(
             service.execute, secret=config.agent_secret, jwt_door=JwtDoor(config.runner_jwt_secret, clock)
@@ -115,6 +123,7 @@ class Platform:
                 yield self
             finally:
                 self._up = False
+                await self._in_flight.stop()
 
     def _load(self) -> None:
         try:

@@ -24,6 +24,7 @@ from lasttick.reference.gateway.database import reason
 from lasttick.reference.gateway.documents import Org, Tools
 from lasttick.reference.gateway.executors import Executors
 from lasttick.reference.gateway.http_json import Refused
+from lasttick.reference.gateway.in_flight import InFlight
 from lasttick.reference.gateway.ledger import Attempt, Ledger
 from lasttick.reference.gateway.runs import Run, Runs
 
@@ -45,11 +46,14 @@ class ToolCall:
 class ToolGatewayService:
     """Decides, calls the third party, and keeps the ledger."""
 
-    def __init__(self, *, runs: Runs, catalogue: Catalogue, ledger: Ledger, executors: Executors) -> None:
+    def __init__(
+        self, *, runs: Runs, catalogue: Catalogue, ledger: Ledger, executors: Executors, in_flight: InFlight
+    ) -> None:
         self._runs = runs
         self._catalogue = catalogue
         self._ledger = ledger
         self._executors = executors
+        self._in_flight = in_flight
 
     async def execute(self, admitted: Admitted, body: Mapping[str, Any]) -> Response:
         """200 `{"ok": true, "result"}`. Raises Refused, with a row in the ledger unless the body is not readable."""
@@ -67,13 +71,15 @@ class ToolGatewayService:
         row = self._ledger.opened(attempt)
         status, outcome = None, ledger.INTERRUPTED
         try:
-            result = await self._executors.run(
-                tools.entries[call.tool_name],
-                call.tool_name,
-                call.action,
-                call.input,
-                credentials=organisation.credentials.get(call.tool_name, {}),
-                run_id=call.run_id,
+            result = await self._in_flight.wait(
+                self._executors.run(
+                    tools.entries[call.tool_name],
+                    call.tool_name,
+                    call.action,
+                    call.input,
+                    credentials=organisation.credentials.get(call.tool_name, {}),
+                    run_id=call.run_id,
+                )
             )
             status, outcome = 200, ledger.OK
             return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from lasttick.targets.gateway_wire import Reply
+from lasttick.targets.gateway.wire import Reply
 from lasttick_fakes.model import Asked, Say, Script
 from lasttick_fakes.model.script import Step, as_json
 from lasttick_fakes.thirdparty.log import Seen
