@@ -417,3 +417,55 @@ def test_budgets(text: str | None, seconds: float | None) -> None:
 def test_no_budgets(text: str) -> None:
     with pytest.raises(UsageError):
         seconds_of(text)
+
+
+TOOL = """
+import json, sys
+for line in sys.stdin:
+    said = json.loads(line)
+    if "id" in said:
+        result = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "t", "version": "1"},
+                  "tools": [], "content": [], "structuredContent": {}}
+        print(json.dumps({"jsonrpc": "2.0", "id": said["id"], "result": result}), flush=True)
+"""
+BY_COMMAND = """
+version = 1
+[target]
+command = ["{python}", "{tool}", "--key=${{TOOL_KEY}}"]
+[callers.alice]
+[tools.call]
+tool = "{{tool}}"
+args = {{ mark = "{{mark}}" }}
+"""
+ANSWERS = """
+@law("session/survives-replica", seconds=lambda profile: 1.0)
+async def test_survives_replica(target: Target) -> None:
+    '''It answers.'''
+    (alice,) = await target.callers(1)
+    control((await alice.call("ltread")).ok, "no answer")
+    target.case("one")
+"""
+
+
+def test_a_secret_of_the_command_is_in_no_file_and_in_nothing_that_is_said(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "key-of-the-tool-4b1f"
+    monkeypatch.setenv("TOOL_KEY", secret)
+    project.write("tool.py", TOOL)
+    project.write("lasttick.toml", BY_COMMAND.format(python=sys.executable, tool=project.path / "tool.py"))
+    project.laws(ANSWERS)
+    assert project.check("--markdown", "page.md") == 0, project.out + project.err
+    said = [project.out, project.err]
+    assert "tool.py '--key=[TOOL_KEY]'" in project.read("page.md")
+    assert project.check("--plan") == 0
+    said += [project.out, project.err]
+    project.write("tool.py", "import sys; sys.exit(sys.argv[1])")
+    for words in ([], ["--plan"]):
+        project.check(*words)
+        said += [project.out, project.err]
+    assert "--key=[TOOL_KEY]' does not answer" in project.err + said[-2]
+    files = [file for file in project.path.rglob("*") if file.is_file()]
+    assert files
+    assert [file.name for file in files if secret.encode() in file.read_bytes()] == []
+    assert [text for text in said if secret in text] == []

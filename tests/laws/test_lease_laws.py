@@ -11,6 +11,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from lasttick.engine.loop import VirtualLoop
 from lasttick.engine.network import Delay
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.target import Target
@@ -266,3 +267,61 @@ def test_an_error_is_never_a_refusal(law: str) -> None:
 def test_who_may_never_have_it_shows_nothing_by_being_denied(law: str, policy: dict[str, Any]) -> None:
     found = on_service(law, "denies bob", **policy)
     assert found.word != "fail", found
+
+
+# -- what a busy answer tells
+
+
+def placed(text: str) -> str:
+    """The profile also puts out the place, and presents it with each use."""
+    return text.replace('lease = "/body/lease"', 'lease = "/body/lease", place = "/body/place"').replace(
+        'mark = "{mark}"', 'mark = "{mark}", place = "{place}"'
+    )
+
+
+def test_what_everybody_is_told_is_no_secret_of_the_holder() -> None:
+    found = on_service("lease/busy-says-so", "tells the place", edit=placed)
+    assert (found.word, found.cases) == ("pass", ("refuses", "gives nothing away")), found
+
+
+def test_what_the_report_shows_to_everybody_is_no_secret() -> None:
+    open_ = on_service("lease/busy-says-so", "tells and reports the lease")
+    assert open_.word == "pass", open_
+
+
+def test_a_word_that_begins_like_a_secret_is_none() -> None:
+    """lease-no-1 is not in lease-no-12."""
+    found = on_service("lease/busy-says-so", "tells the next lease")
+    assert found.word == "pass", found
+
+
+# -- how fast a busy answer is
+
+
+class FromTheContender(Delay):
+    """From the answer to whoever first asks for what is held, every message takes 1.45 s."""
+
+    service: LeaseService
+
+    def draw(self) -> float:
+        return 1.45 if self.service.contended else 0.0
+
+
+def slow_network(wrong: str = "", edit: Callable[[str], str] = lambda text: text) -> Ruled:
+    async def deployed(loop: VirtualLoop) -> Deployment:
+        delay = FromTheContender(random.Random(1))
+        delay.service = LeaseService(wrong)
+        return await deploy(loop, delay.service, delay, edit)
+
+    return play(LAWS["lease/busy-says-so"], deployed)
+
+
+def test_a_network_that_slows_down_under_the_contender_is_nobodys_fault() -> None:
+    found = slow_network()
+    assert (found.word, "but others took as long" in found.reason) == ("inconclusive", True), found
+
+
+def test_where_nothing_can_be_read_to_compare_slowness_shows_nothing() -> None:
+    found = on_service("lease/busy-says-so", "refuses slowly", edit=without("lease.holder"))
+    assert (found.word, "nothing else of it could be read" in found.reason) == ("inconclusive", True), found
+    assert on_service("lease/busy-says-so", edit=without("lease.holder")).word == "pass"

@@ -133,8 +133,7 @@ def _finish(asked: Asked, rules: Rules, rulings: list[Ruling], loaded: Loaded, *
     if asked.junit is not None:
         _write(asked.junit, junit(rulings))
     if asked.markdown is not None:
-        place = loaded.profile.target.url or " ".join(loaded.profile.target.command or ())
-        _write(asked.markdown, markdown(rulings, target=place, code=code))
+        _write(asked.markdown, markdown(rulings, target=loaded.place, code=code))
     return code
 
 

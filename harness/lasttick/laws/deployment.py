@@ -17,8 +17,8 @@ import httpx
 
 from lasttick.engine.trace import Redactor
 from lasttick.laws.binding import Way, way_of
-from lasttick.laws.judges.secrets import forms
 from lasttick.laws.pool import Pool
+from lasttick.laws.profiles.loaded import hide
 from lasttick.laws.profiles.profile import CallerSpec, Profile
 from lasttick.laws.said import Effect, Mark, Said
 from lasttick.laws.templates import as_text, fill, names_in
@@ -93,9 +93,7 @@ class Deployment:
 
     def __post_init__(self) -> None:
         self.began_s = asyncio.get_running_loop().time()
-        for name, value in self.secrets.items():
-            for form in forms(value):
-                self.redact.learn(form, f"[{name}]")
+        hide(self.secrets, self.redact)
 
     def way(self, verb: str, route: str | None = None) -> Way | None:
         """How a verb is sent, found once for each route; None: not bound."""

@@ -14,7 +14,8 @@ import pytest
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.gate.beginning import end_all
 from lasttick.laws.gate.journal import Entry, JournalFile, journal_file, read_journal
-from lasttick.laws.gate.leftovers import Left, end_leftovers, place_of
+from lasttick.laws.gate.leftovers import Left, end_leftovers
+from lasttick.laws.profiles.loaded import Loaded
 from lasttick.laws.profiles.profile import Profile
 from lasttick.laws.target import Target
 
@@ -148,8 +149,14 @@ def test_a_caller_or_a_name_that_is_not_there_any_more() -> None:
 
 
 def test_a_target_is_named_by_its_address_or_its_command() -> None:
-    assert place_of(Profile.model_validate({"version": 1, "target": {"url": URL}})) == URL
-    assert place_of(Profile.model_validate({"version": 1, "target": {"command": ["a b", "c"]}})) == "'a b' c"
+    def place(**secrets: str) -> str:
+        return Loaded(profile, "lasttick.toml", "", secrets).place
+
+    profile = Profile.model_validate({"version": 1, "target": {"url": URL}})
+    assert place() == URL
+    profile = Profile.model_validate({"version": 1, "target": {"command": ["a b", "c", "--key=hunter-22"]}})
+    assert place() == "'a b' c --key=hunter-22"
+    assert place(KEY="hunter-22") == "'a b' c '--key=[KEY]'"
 
 
 def test_every_session_of_a_run_is_ended_also_of_those_who_vanished(tmp_path: Path) -> None:
@@ -161,7 +168,7 @@ def test_every_session_of_a_run_is_ended_also_of_those_who_vanished(tmp_path: Pa
         profile = Profile.model_validate(document)
         deployment = Deployment(profile, run="t", transport=httpx.ASGITransport(server))
         path = journal_file(tmp_path / "lasttick.toml")
-        deployment.journal = JournalFile(path, "t", place_of(profile), deployment.redact)
+        deployment.journal = JournalFile(path, "t", URL, deployment.redact)
         alice, _ = await Target(deployment, "a/law").callers(2)
         await alice.vanish()
         await alice.again()

@@ -237,3 +237,16 @@ def test_one_check_at_a_time(tmp_path: Path) -> None:
         begin(loaded, config)
     with pytest.raises(Unreachable):
         begin(loaded, config)  # a check that failed has let go of the lock
+
+
+@pytest.mark.parametrize(
+    "command", ['"false", "--key=${TOKEN}"', '"${TOKEN}"', '"sh", "-c", "echo ${TOKEN} >&2; exit 1"']
+)
+def test_a_secret_in_the_command_is_told_to_nobody(command: str, tmp_path: Path) -> None:
+    loaded = profile("x", **{'url = "x"': f"command = [{command}]"})
+    config = tmp_path / "lasttick.toml"
+    with pytest.raises(GateError) as raised:
+        asyncio.run(measure(loaded, config))
+    assert TOKEN not in str(raised.value)
+    assert "[TOKEN]" in str(raised.value)
+    assert TOKEN not in journal_file(config).read_text()

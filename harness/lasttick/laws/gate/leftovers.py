@@ -6,7 +6,6 @@ What the target does not know any more has ended. Source: contract laws, "Subjec
 from __future__ import annotations
 
 import asyncio
-import shlex
 from collections import ChainMap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -37,11 +36,6 @@ class Left:
         names = ", ".join(f"{name}={value}" for name, value in self.entry.names.items())
         what = f"the {self.entry.kind} of {self.entry.caller}" + (f" ({names})" if names else "")
         return f"{what} could not be ended: {self.why}"
-
-
-def place_of(profile: Profile) -> str:
-    """The target as the journal names it: what was left at one address is not sent to another."""
-    return profile.target.url or shlex.join(profile.target.command or ())
 
 
 async def end_leftovers(deployment: Deployment, entries: Sequence[Entry]) -> list[Left]:

@@ -60,7 +60,8 @@ async def look(deployment: Deployment, loaded: Loaded) -> Seen:
         tools = await _tools(target)
         return Seen(median(times) if times else None, _resources(deployment, saids), tools)
     except (NotShown, NotApplicable, WireError) as error:
-        raise GateError(str(error), "a binding that can be sent", f"correct {loaded.name}") from error
+        why = deployment.redact(str(error))
+        raise GateError(why, "a binding that can be sent", f"correct {loaded.name}") from error
     finally:
         await target.close()
 
@@ -107,7 +108,7 @@ def _must_be_open(said: Said, loaded: Loaded) -> None:
             "correct its headers, or the variables that they are made of",
         )
     raise Unreachable(
-        f"{_place(loaded)} answers, and it is not what the profile says: {said.raw[:300]}",
+        f"{loaded.place} answers, and it is not what the profile says: {said.raw[:300]}",
         "an MCP endpoint, or the target's own answer to session.open",
         f"correct url, at {loaded.where(['target', 'url'])}: often the path is missing, as in /mcp",
     )
@@ -164,16 +165,11 @@ def _resources(deployment: Deployment, saids: Sequence[Said]) -> int | None:
 
 def _unreachable(loaded: Loaded, why: str) -> Unreachable:
     return Unreachable(
-        f"{_place(loaded)} does not answer: {why}",
+        f"{loaded.place or 'the target'} does not answer: {why}",
         f"the target of {loaded.where(['target'])}, running, with an answer within "
         f"{loaded.profile.target.timeout_s:g} s",
         "start it, or correct the address",
     )
-
-
-def _place(loaded: Loaded) -> str:
-    target = loaded.profile.target
-    return target.url or " ".join(target.command or ["the target"])
 
 
 def _why(error: Exception) -> str:
