@@ -200,6 +200,17 @@ def test_a_queue_that_is_polled_for_too_short_a_time_leaves_it_open() -> None:
     assert "bob was queued and did not get the resource when it was free" in found.reason
 
 
+@pytest.mark.parametrize("law", [law for law in LEASES if law != "lease/clock-proof"])
+@pytest.mark.parametrize("session_end", ["frees", "keeps"])
+def test_nothing_stays_held_where_leases_do_not_run_out(law: str, session_end: str) -> None:
+    """What a vanished caller had is left for the end of the run; everything else is given back when the law is over."""
+    service = LeaseService("never expires", session_end=session_end)
+    found = play(LAWS[law], lambda loop: deploy(loop, service))
+    assert found.word == "fail" or law not in ("lease/expires-exactly", "lease/dies-with-holder"), found
+    held = [lease for lease in service.leases.values() if not lease.over]
+    assert law == "lease/dies-with-holder" or held == []
+
+
 class Gone(LeaseService):
     """What is another's is not there for anybody else."""
 
