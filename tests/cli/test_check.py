@@ -425,7 +425,9 @@ for line in sys.stdin:
     said = json.loads(line)
     if "id" in said:
         result = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "t", "version": "1"},
-                  "tools": [], "content": [], "structuredContent": {}}
+                  "tools": []}
+        if said["method"] == "tools/call":
+            result = {"content": [], "structuredContent": {}}
         print(json.dumps({"jsonrpc": "2.0", "id": said["id"], "result": result}), flush=True)
 """
 BY_COMMAND = """

@@ -80,6 +80,8 @@ class Deployment:
     controls: Controls = field(default_factory=Controls)
     journal: Journal = field(default_factory=NoJournal)
     lock_dir: Path | None = None
+    locate: Callable[[Sequence[str | int]], str] | None = None
+    """Names the place of keys in the file that the profile was read from."""
     redact: Redactor = field(default_factory=Redactor)
     history: list[Said] = field(default_factory=list)
     round_trips_s: list[float] = field(default_factory=list)
@@ -101,6 +103,19 @@ class Deployment:
         if key not in self._ways:
             self._ways[key] = way_of(self.profile, verb, route)
         return self._ways[key]
+
+    def where(self, verb: str, route: str | None, *keys: str) -> str:
+        """How a message names what is written for a verb: with file and line where the profile is a file.
+
+        What the verb borrows by `same` stands elsewhere.
+        """
+        profile = self.profile
+        while (own := profile.bound(verb, route)) is not None and own.same and not own.model_fields_set & set(keys[:1]):
+            verb = own.same
+        if self.locate is None:
+            return f"the binding of {verb}"
+        on_route = route in profile.routes and profile.routes[route].binding(verb) is not None
+        return self.locate([*(("routes", str(route)) if on_route else ()), *verb.split("."), *keys])
 
     def wire(self, name: str, spec: CallerSpec) -> Wire:
         """A new session's wire for a caller; nothing is sent yet."""

@@ -66,7 +66,7 @@ async def end_all(deployment: Deployment) -> list[Left]:
     journal = deployment.journal
     assert isinstance(journal, JournalFile)
     left = await end_leftovers(deployment, entries := journal.left())
-    kept = [one.entry for one in left if one.again]
+    kept = [one.entry for one in left]
     for entry in entries:
         if entry not in kept:
             journal.closed(entry.number)
@@ -99,13 +99,13 @@ async def _clean(loaded: Loaded, config: Path) -> tuple[int, list[Left]]:
     # What was left at one address is not sent to another.
     here = [entry for entry in entries if entry.target == loaded.place]
     left = await end_leftovers(_deployment(loaded), here)
-    again = [one.entry for one in left if one.again]
+    again = [one.entry for one in left]
     write_journal(path, [entry for entry in entries if entry not in here or entry in again])
     return len(here) - len(left), left
 
 
 def _deployment(loaded: Loaded) -> Deployment:
-    return Deployment(loaded.profile, run=_short_word(), secrets=loaded.secrets)
+    return Deployment(loaded.profile, run=_short_word(), secrets=loaded.secrets, locate=loaded.where)
 
 
 def _only_one(config: Path) -> FileLock:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from lasttick.laws.caller import Caller
+from lasttick.laws.caller import Caller, Follows
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.reply import Reply
 from lasttick.laws.said import Said
@@ -49,7 +49,9 @@ class DryCaller(Caller):
         self._listings = target.listings
         self.wire = _DryWire(None)
 
-    async def say(self, verb: str, about: Mapping[str, Any] | None = None, /, **inputs: Any) -> Said:
+    async def say(
+        self, verb: str, about: Mapping[str, Any] | None = None, /, follow: Follows | None = None, **inputs: Any
+    ) -> Said:
         profile = self.target.deployment.profile
         if verb == "session.open":
             binding = profile.reach(verb, self.spec.route)

@@ -18,12 +18,14 @@ from lasttick.laws.judges.tools import listed
 from lasttick.laws.profiles.loaded import Loaded
 from lasttick.laws.said import Said
 from lasttick.laws.target import Target
-from lasttick.laws.verdict import NotApplicable, NotShown
+from lasttick.laws.verdict import NotApplicable, NotShown, Unfound
 from lasttick.laws.wire.message import WireError
 
 NAME = "preflight"
 QUICK = ("tools.list", "lease.holder", "approval.pending")
 """Reading verbs that the target itself answers: their time is the round trip."""
+MUST_READ = ("tools.list", "lease.holder")
+"""Of those, what every caller may ask for."""
 READINGS = 5
 TRIPS_MIN = 3.0
 NOT_THERE = (404, 405)
@@ -56,9 +58,14 @@ async def look(deployment: Deployment, loaded: Loaded) -> Seen:
         saids = await _readings(caller)
         if saids and all(said.outcome == "lost" for said in saids):
             raise _unreachable(loaded, saids[-1].raw)
+        for verb in MUST_READ:
+            _must_be_read([said for said in saids if said.verb == verb], deployment)
+        await _effects_must_be_read(deployment, target)
         times = [said.answered_s - said.sent_s for said in saids if said.outcome != "lost"]
         tools = await _tools(target)
         return Seen(median(times) if times else None, _resources(deployment, saids), tools)
+    except Unfound as error:
+        raise GateError.told(deployment.redact(str(error))) from error
     except (NotShown, NotApplicable, WireError) as error:
         why = deployment.redact(str(error))
         raise GateError(why, "a binding that can be sent", f"correct {loaded.name}") from error
@@ -126,9 +133,42 @@ async def _readings(caller: Caller) -> list[Said]:
                 saids.append(said)
                 if said.outcome == "lost":
                     break
+        except Unfound:
+            raise
         except NotShown:
             continue
     return saids
+
+
+async def _effects_must_be_read(deployment: Deployment, target: Target) -> None:
+    """Once, as the laws read them; again only while that shows nothing."""
+    saids: list[Said] = []
+    try:
+        while target.bound("effects") and len(saids) < READINGS and not (saids and _is_answer(saids[-1])):
+            saids.append(await target.read("effects"))
+    except Unfound:
+        raise
+    except NotShown:
+        return
+    if saids:
+        _must_be_read(saids, deployment)
+
+
+def _must_be_read(saids: Sequence[Said], deployment: Deployment) -> None:
+    """A verb that only reads, and is never answered, is bound to something else."""
+    if not saids or any(_is_answer(said) for said in saids):
+        return
+    last = saids[-1]
+    where = deployment.where(last.verb, deployment.profile.callers[last.caller].route)
+    raise Unreachable(
+        f"{where}: {last.verb} is {last.answer}: {last.raw[:300]}",
+        f"an answer that says what {last.verb} asks for (docs/check.md, Binding)",
+        "start what answers it, correct its address, or add a rule to its outcomes",
+    )
+
+
+def _is_answer(said: Said) -> bool:
+    return said.outcome not in ("error", "lost")
 
 
 async def _tools(target: Target) -> dict[str, tuple[str, ...]]:
