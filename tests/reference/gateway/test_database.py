@@ -26,7 +26,6 @@ from lasttick.reference.gateway.conversations import Conversations
 from lasttick.reference.gateway.database import Database, SafeText
 from lasttick.reference.gateway.documents import Org
 from lasttick.reference.gateway.ledger import Attempt, Ledger
-from lasttick.reference.gateway.lookup import Found, Lookup
 from lasttick.reference.gateway.runs import Runs
 
 POSTGRES = "LASTTICK_TEST_POSTGRES_URL"
@@ -71,16 +70,14 @@ def exercise(db: Database) -> None:
         catalogue.put_org(HOSTILE, document)
     assert catalogue.document(HOSTILE) == document
     assert catalogue.org_of_token("t-2") == HOSTILE
-    assert catalogue.org(HOSTILE).flags == {HOSTILE: HOSTILE}
-    assert catalogue.org("other").flags == {}
+    assert catalogue.now(HOSTILE)[0].flags == {HOSTILE: HOSTILE}
+    assert catalogue.now("other") == (Org("other"), catalogue.tools())
     catalogue.put_org(HOSTILE, {})
     assert catalogue.org_of_token("t-2") is None
     run = runs.create_run(HOSTILE, HOSTILE, {"channel": HOSTILE})
-    found = Lookup(db, catalogue).find(run.id, HOSTILE)
-    assert found == Found(run, catalogue.org(HOSTILE), catalogue.tools())
-    assert runs.by_id(run.id) == run
-    assert Lookup(db, catalogue).find(run.id, "org-a") == Found(None, Org("org-a"), catalogue.tools())
-    assert Lookup(db, catalogue).find(HOSTILE, HOSTILE).run is None
+    assert runs.find(run.id, HOSTILE) == runs.by_id(run.id) == run
+    assert runs.find(run.id, "org-a") is None
+    assert runs.find(HOSTILE, HOSTILE) is None
     runs.set_allowed_tools(run, [HOSTILE])
     assert runs.of_org(HOSTILE)[0].metadata["runtimeManifest"] == {"allowedTools": [HOSTILE]}
     conversations.add_inbound(HOSTILE, HOSTILE, HOSTILE)

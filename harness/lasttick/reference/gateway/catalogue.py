@@ -31,6 +31,10 @@ TOKEN_TAKEN = Refusal(
 )
 
 _ORG = sa.select(org.c.document).where(org.c.org_id == sa.bindparam("org_id"))
+_BOTH = sa.select(
+    _ORG.scalar_subquery().label("document"),
+    sa.select(setting.c.value).where(setting.c.name == REGISTRY).scalar_subquery().label("registry"),
+)
 _SETTING = sa.select(setting.c.value).where(setting.c.name == sa.bindparam("name"))
 _TOKEN = sa.select(chat_token.c.org_id).where(chat_token.c.sha256 == sa.bindparam("sha256"))
 
@@ -45,9 +49,11 @@ class Catalogue:
         self._orgs: dict[str, tuple[str, Org]] = {}
         self._tools: tuple[str, Tools] | None = None
 
-    def org(self, org_id: str) -> Org:
-        """The organisation as it is now; an unknown one has nothing."""
-        return self.org_of(org_id, self._org_text(org_id))
+    def now(self, org_id: str) -> tuple[Org, Tools]:
+        """The organisation and the registry, both as they are now; an unknown organisation has nothing."""
+        with self._database.begin() as connection:
+            row = connection.execute(_BOTH, {"org_id": org_id}).one()
+        return self._org(org_id, row.document), self._tools_of(row.registry)
 
     def document(self, org_id: str) -> dict[str, Any] | None:
         """What was stored, whole; None when nothing was."""
@@ -79,7 +85,7 @@ class Catalogue:
 
     def tools(self) -> Tools:
         """The registry as it is now."""
-        return self.tools_of(self._registry_text())
+        return self._tools_of(self._registry_text())
 
     def put_tools(self, data: Any) -> None:
         """Replace the registry. Raises RegistryError, ToolNameError, DocumentError; then the old one stays."""
@@ -95,8 +101,8 @@ class Catalogue:
         text = self._registry_text()
         self.put_tools(documents.DEFAULT_REGISTRY if text is None else json.loads(text))
 
-    def org_of(self, org_id: str, text: str | None) -> Org:
-        """From its row's text. One that was spoilt there has nothing until it is stored again."""
+    def _org(self, org_id: str, text: str | None) -> Org:
+        """One that was spoilt in its row has nothing until it is stored again."""
         if text is None:
             return Org(org_id)
         known = self._orgs.get(org_id)
@@ -110,8 +116,8 @@ class Catalogue:
                 return Org(org_id)
         return known[1]
 
-    def tools_of(self, text: str | None) -> Tools:
-        """From its row's text. One that was spoilt there allows nothing until it is stored again."""
+    def _tools_of(self, text: str | None) -> Tools:
+        """One that was spoilt in its row allows nothing until it is stored again."""
         text = text or ""
         known = self._tools
         if known is None or known[0] != text:

@@ -77,8 +77,9 @@ class Dispatch:
         """The tools of a turn, by what is stored now."""
         if message.org_id is None:
             return Resolved()
-        organisation, registry = self._catalogue.org(message.org_id), self._catalogue.tools().registry
+        organisation, tools = self._catalogue.now(message.org_id)
         skill = None if message.skill is None else organisation.skills.get(message.skill)
+        registry = tools.registry
         slugs = tool_registry.intersect_read_tools(organisation.bindings, skill, message.org_id, registry)
         pairs = tool_registry.expand_to_name_action(slugs, registry)
         return manifest.resolve_specialist_toolsets(organisation.flags.get("tool_dispatch_enabled"), pairs)

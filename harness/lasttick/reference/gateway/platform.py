@@ -37,7 +37,6 @@ from lasttick.reference.gateway.http_json import ClientGone, Refused
 from lasttick.reference.gateway.in_flight import InFlight
 from lasttick.reference.gateway.jwt_door import JwtDoor
 from lasttick.reference.gateway.ledger import Ledger
-from lasttick.reference.gateway.lookup import Lookup
 from lasttick.reference.gateway.runs import Runs
 from lasttick.reference.gateway.tools import ToolGatewayService
 
@@ -88,7 +87,8 @@ class Platform:
             entropy=entropy,
         )
         service = ToolGatewayService(
-            lookup=Lookup(self._database, self.catalogue),
+            runs=self.runs,
+            catalogue=self.catalogue,
             ledger=self.ledger,
             executors=self._executors,
             in_flight=self._in_flight,

@@ -20,6 +20,10 @@ from lasttick.reference.gateway.database import Database, agent_run, dumped
 
 RUN_KIND = "conversation_draft"
 
+_FIND = sa.select(agent_run).where(
+    agent_run.c.id == sa.bindparam("run_id"), agent_run.c.org_id == sa.bindparam("claims_org_id")
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -69,17 +73,23 @@ class Runs:
             )
         return run
 
+    def find(self, run_id: str, org_id: str) -> Run | None:
+        """By id **and** the claims' org (ruling 5): somebody else's run is as absent as one that never was."""
+        with self._database.begin() as connection:
+            row = connection.execute(_FIND, {"run_id": run_id, "claims_org_id": org_id}).first()
+        return None if row is None else _run(row)
+
     def by_id(self, run_id: str) -> Run | None:
         """For the operator, who may see every organisation's."""
         with self._database.begin() as connection:
             row = connection.execute(sa.select(agent_run).where(agent_run.c.id == run_id)).first()
-        return None if row is None else run_of(row)
+        return None if row is None else _run(row)
 
     def of_org(self, org_id: str) -> list[Run]:
         """An organisation's runs, oldest first."""
         oldest_first = sa.select(agent_run).where(agent_run.c.org_id == org_id).order_by(agent_run.c.seq)
         with self._database.begin() as connection:
-            return [run_of(row) for row in connection.execute(oldest_first)]
+            return [_run(row) for row in connection.execute(oldest_first)]
 
     def finish(self, run_id: str) -> None:
         """From here on no call of this run is executed. Idempotent."""
@@ -111,8 +121,7 @@ def new_id(entropy: Entropy) -> str:
     return str(uuid.UUID(bytes=entropy.token_bytes(16), version=4))
 
 
-def run_of(row: Any) -> Run:
-    """From a row of `agent_run`."""
+def _run(row: Any) -> Run:
     return Run(row.id, row.org_id, row.run_kind, row.state, row.conversation_id, _metadata(row.metadata))
 
 

@@ -19,12 +19,14 @@ from lasttick.model.manifest import in_manifest
 from lasttick.model.tool_call import CallFacts
 from lasttick.model.trust import Admitted, Door
 from lasttick.reference.gateway import documents, http_json, ledger
+from lasttick.reference.gateway.catalogue import Catalogue
 from lasttick.reference.gateway.database import reason
+from lasttick.reference.gateway.documents import Org, Tools
 from lasttick.reference.gateway.executors import Executors
 from lasttick.reference.gateway.http_json import Refused
 from lasttick.reference.gateway.in_flight import InFlight
 from lasttick.reference.gateway.ledger import Attempt, Ledger
-from lasttick.reference.gateway.lookup import Found, Lookup
+from lasttick.reference.gateway.runs import Run, Runs
 
 logger = logging.getLogger(__name__)
 
@@ -44,8 +46,11 @@ class ToolCall:
 class ToolGatewayService:
     """Decides, calls the third party, and keeps the ledger."""
 
-    def __init__(self, *, lookup: Lookup, ledger: Ledger, executors: Executors, in_flight: InFlight) -> None:
-        self._lookup = lookup
+    def __init__(
+        self, *, runs: Runs, catalogue: Catalogue, ledger: Ledger, executors: Executors, in_flight: InFlight
+    ) -> None:
+        self._runs = runs
+        self._catalogue = catalogue
         self._ledger = ledger
         self._executors = executors
         self._in_flight = in_flight
@@ -53,25 +58,26 @@ class ToolGatewayService:
     async def execute(self, admitted: Admitted, body: Mapping[str, Any]) -> Response:
         """200 `{"ok": true, "result"}`. Raises Refused, with a row in the ledger unless the body is not readable."""
         call = read_call(admitted, body)
-        found = self._lookup.find(call.run_id, call.org_id)
-        attempt = Attempt(admitted, call.run_id, call.tool_name, call.action, call.input, found.organisation.secrets)
-        refusal = tool_call.first_refusal(facts(admitted, call, found))
+        organisation, tools = self._catalogue.now(call.org_id)
+        attempt = Attempt(admitted, call.run_id, call.tool_name, call.action, call.input, organisation.secrets)
+        run = self._runs.find(call.run_id, call.org_id)
+        refusal = tool_call.first_refusal(facts(admitted, call, run, organisation, tools))
         if refusal is not None:
             self._ledger.refused(attempt, refusal.status, refusal.code)
             raise Refused(refusal)
-        return http_json.json_answer(200, {"ok": True, "result": await self._run(call, attempt, found)})
+        return http_json.json_answer(200, {"ok": True, "result": await self._run(call, attempt, organisation, tools)})
 
-    async def _run(self, call: ToolCall, attempt: Attempt, found: Found) -> dict[str, Any]:
+    async def _run(self, call: ToolCall, attempt: Attempt, organisation: Org, tools: Tools) -> dict[str, Any]:
         row = self._ledger.opened(attempt)
         status, outcome = None, ledger.INTERRUPTED
         try:
             result = await self._in_flight.wait(
                 self._executors.run(
-                    found.tools.entries[call.tool_name],
+                    tools.entries[call.tool_name],
                     call.tool_name,
                     call.action,
                     call.input,
-                    credentials=found.organisation.credentials.get(call.tool_name, {}),
+                    credentials=organisation.credentials.get(call.tool_name, {}),
                     run_id=call.run_id,
                 )
             )
@@ -118,9 +124,8 @@ def door_of(admitted: Admitted) -> Door:
     return admitted.door
 
 
-def facts(admitted: Admitted, call: ToolCall, found: Found) -> CallFacts:
+def facts(admitted: Admitted, call: ToolCall, run: Run | None, organisation: Org, tools: Tools) -> CallFacts:
     """What the model's checks are asked on."""
-    run, organisation, tools = found.run, found.organisation, found.tools
     pair = tool_names.joined(call.tool_name, call.action)
     if run is None or not tool_call.run_visible(run.org_id, call.org_id, call.body_org_id):
         return CallFacts(door=door_of(admitted), run_found=False)
