@@ -69,6 +69,17 @@ def test_the_folder_of_a_command_comes_first_in_its_path(command: str, path: str
     )
 
 
+def test_a_server_with_a_path_is_started_with_its_folder_in_path() -> None:
+    async def story(bench: Bench) -> None:
+        bench.config("", ("command: child", "command: /opt/venv/child"))
+        bench.programs.children["/opt/venv/child"] = bench.child
+        await bench.run()
+        command, _, env = bench.child.starts[0]
+        assert (command, env["PATH"]) == ("/opt/venv/child", "/opt/venv:/usr/bin")
+
+    on_bench(story)
+
+
 @pytest.mark.parametrize(("version", "prefixed"), [("0.17.0", "${env:HUMANWORK_ORG_ID}"), ("0.19.0", "org-a")])
 def test_the_recorded_child_environment(version: str, prefixed: str) -> None:
     async def story(bench: Bench) -> None:

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lasttick.engine.pipes import PipeEnd
@@ -48,6 +48,15 @@ def test_a_child_is_waited_for_only_so_long_and_then_silently_absent(timeout: st
         assert finished.returncode == 0
         assert (bench.tools() is not None) == found
         assert (finished.stdout == NO_TOOL) != found
+
+    on_bench(story)
+
+
+def test_a_run_does_not_wait_for_a_server_that_it_has_given_up() -> None:
+    async def story(bench: Bench) -> None:
+        bench.child.delay_s = 50
+        assert (await bench.run()).stdout == "plain answer\n"
+        assert bench.loop.time() == 1.5
 
     on_bench(story)
 
@@ -295,6 +304,8 @@ def test_the_older_one_lets_a_result_close_the_envelope_and_reads_no_resources()
     assert of_result(inside, NEWER) == ('{"result": "in it"}', True)
 
 
+@example(said="x" * 31)
+@example(said="x" * 32)
 @given(said=st.text())
 def test_the_envelope_is_there_from_32_characters_on_and_has_one_end(said: str) -> None:
     wrapped = enveloped("t", said, NEWER)
