@@ -26,7 +26,7 @@ ALLOWED: dict[str, set[str]] = {
     "mutants": {"model", "ports", "reference"},
     "marks": {"requirements"},
     "explore": {"targets", "evidence", "engine"},
-    "bench": {"targets", "evidence", "engine", "model", "ports"},
+    "bench": {"targets", "laws", "evidence", "engine", "model", "ports"},
     "laws": {"targets", "evidence", "engine", "checks", "requirements", "ports", "lasttick_fakes"},
     "sweep": {"targets", "evidence", "mutants", "requirements", "marks", "plugin"},
     "targets": {

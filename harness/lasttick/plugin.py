@@ -27,10 +27,10 @@ from lasttick.marks import MARK, ScenarioSpec, item_id, not_applicable
 if TYPE_CHECKING:
     from lasttick.evidence import RunFolder, ScenarioResult
     from lasttick.explore.replay import Replay
-    from lasttick.laws.beginning import Beginning
-    from lasttick.laws.gate import Gate
-    from lasttick.laws.live import LawEnd, LiveScenario
-    from lasttick.laws.loaded import Loaded
+    from lasttick.laws.gate.beginning import Beginning
+    from lasttick.laws.gate.gate import Gate
+    from lasttick.laws.gate.live import LawEnd, LiveScenario
+    from lasttick.laws.profiles.loaded import Loaded
     from lasttick.laws.target import Target
     from lasttick.mutants import Mutant
     from lasttick.requirements import Catalogue
@@ -75,16 +75,20 @@ class Settings:
         self.mutant = _mutant(self.target)
 
 
+SYSTEMS = ("hostagent", "gateway")
+
+
 def _mutant(target: str | None) -> Mutant | None:
-    """`--lasttick-target hostagent=mutant:ID`. Raises UsageError."""
-    if target in (None, "hostagent=reference"):
-        return None
-    place, _, mutant_id = target.partition(":")
-    if place != "hostagent=mutant":
+    """`--lasttick-target SYSTEM=mutant:ID`. Raises UsageError."""
+    system, _, what = (target or "hostagent=reference").partition("=")
+    kind, colon, mutant_id = what.partition(":")
+    if system not in SYSTEMS or (kind, colon) not in (("reference", ""), ("mutant", ":")):
         raise pytest.UsageError(
-            f"--lasttick-target {target!r}: expected hostagent=reference or hostagent=mutant:ID; "
-            "`lasttick requirements` lists mutants"
+            f"--lasttick-target {target!r}: expected hostagent=reference or hostagent=mutant:ID, for any of "
+            f"{', '.join(SYSTEMS)}; `lasttick mutants list` knows the ids"
         )
+    if kind == "reference":
+        return None
     from lasttick.mutants import UnknownMutant, find
 
     try:
@@ -109,7 +113,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--lasttick-select", metavar="PATTERN", help="only scenario ids that match (glob or part of it)")
     group.addoption("--lasttick-config", metavar="FILE", help="the laws on the live target of this lasttick.toml")
     group.addoption("--lasttick-budget", type=float, metavar="S", help="at most so many seconds on a live target")
-    group.addoption("--lasttick-target", metavar="SYSTEM=WHAT", help="hostagent=reference | hostagent=mutant:ID")
+    group.addoption(
+        "--lasttick-target", metavar="SYSTEM=WHAT", help="hostagent=reference | hostagent=mutant:ID | gateway=..."
+    )
     group.addoption("--lasttick-out", metavar="DIR", help="where run folders go (default: reports/ of the project)")
     group.addoption("--lasttick-brief", action="store_true", help="verdicts only: no run folder, no shrinking")
     parser.addini("lasttick_mode", "default of --lasttick-mode", default="virtual")
@@ -288,7 +294,7 @@ class ItemRun:
             )
 
     def _play_live(self, gate: Gate) -> None:
-        from lasttick.laws.live import LiveScenario
+        from lasttick.laws.gate.live import LiveScenario
         from lasttick.laws.verdict import NotApplicable
 
         end = gate.await_end(self.id)
@@ -493,7 +499,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     file = config.stash[OPTIONS].config
     if file is None or config.option.collectonly or hasattr(config, "workerinput") or BEGINNING in config.stash:
         return
-    from lasttick.laws.beginning import begin
+    from lasttick.laws.gate.beginning import begin
 
     if threading.current_thread() is threading.main_thread():
         # A cancelled CI job sends SIGTERM: end as on Ctrl-C, so that what is held is given up.
@@ -516,8 +522,8 @@ def pytest_runtestloop(session: pytest.Session) -> None:
     settings = config.stash[OPTIONS]
     if settings.config is None or config.option.collectonly or getattr(config.option, "numprocesses", None):
         return
-    from lasttick.laws.gate import Gate
-    from lasttick.laws.live import LawPlay
+    from lasttick.laws.gate.gate import Gate
+    from lasttick.laws.gate.live import LawPlay
 
     plays = {}
     for item in session.items:
@@ -556,7 +562,7 @@ def _give_up(config: pytest.Config) -> None:
 
 
 def _profile(file: Path) -> Loaded:
-    from lasttick.laws.load import load
+    from lasttick.laws.profiles.load import load
 
     return load(file, os.environ)
 
@@ -564,8 +570,8 @@ def _profile(file: Path) -> Loaded:
 @contextmanager
 def _told_and_exit() -> Iterator[None]:
     """What makes a live run impossible ends it with its message, and its exit code."""
-    from lasttick.laws.errors import GateError
-    from lasttick.laws.load import ProfileError
+    from lasttick.laws.gate.errors import GateError
+    from lasttick.laws.profiles.load import ProfileError
 
     try:
         yield

@@ -30,6 +30,14 @@ async def moving(world: World, phone: Any) -> None:
         await world.advance(world.tick_s)
 
 
+async def out_of_quarantine(world: World, host: Any, device_id: str) -> None:
+    """Wait until the host agent has seen that the device is well, which must not take longer than two TTLs."""
+    last_s = world.now_s + 2 * world.ttl_s
+    while {row["device_id"]: row["status"] for row in (await host.status())["devices"]}[device_id] == "error":
+        assert world.now_s < last_s, f"{device_id} is still in quarantine after {2 * world.ttl_s:g} s"
+        await world.advance(world.tick_s)
+
+
 async def cloud_view(world: World, cloud: Any) -> list[dict[str, Any]]:
     """Every host as the cloud's scheduler sees it now."""
     return list((await world.get(f"{cloud.url}/v1/hosts"))["hosts"])

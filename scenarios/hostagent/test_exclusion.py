@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from lasttick import Answer, World, scenario
 
 from .handover import expect_busy, expect_served
+from .steps import out_of_quarantine
 
 Act = Literal["await", "leave", "cancel", "drop", "end", "vanish"]
 """What a caller does with its call: wait, leave it running, cancel it, hang up; or end its session, or crash, in it."""
@@ -299,6 +300,7 @@ async def test_a_host_that_crashed_starts_without_leases_and_without_sharing(wor
     await phone.heal()
     await world.until(max(world.now_s, start_s + host.ttl_s / 2 + world.tick_s))
     assert phone.running == 0, "the old tap must have ended by itself"
+    await out_of_quarantine(world, host, "phone-1")  # a host that was up again before it, looks now and then
     alice, bob = await host.client("alice-again"), await host.client("bob")
     expect_served(await bob.tap("phone-1"), "bob after the restart, when the phone has ended the old tap")
     expect_busy(await alice.tap("phone-1"), "alice's new session")

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 from lasttick.laws.binding import names_wanted
 from lasttick.laws.caller import Caller
+from lasttick.laws.judges.tools import callable_tools, listed, may_use
 from lasttick.laws.said import Said
 from lasttick.laws.subject import Subject
 from lasttick.laws.target import Target
-from lasttick.laws.tools import callable_tools, listed, may_use
 from lasttick.laws.verdict import NotApplicable, NotShown, control
+
+from .leases import let_go
 
 LEASES = ("lease.acquire", "lease.use")
 NO_ACT = (
@@ -48,15 +50,24 @@ class Act:
         names = self.subject.names if self.subject is not None else {}
         return await caller.say("tools.call", names, tool=tool, resource=names.get("resource"), hold=0.0)
 
+    def is_in_session_of(self, caller: Caller) -> bool:
+        """Whether the act presents what this caller's session goes by: an MCP session id, or an output of its opening.
+
+        Only then can it be told from the same act in another session.
+        """
+        verb = "lease.use" if self.tool is None else "tools.call"
+        binding = self.target.deployment.profile.reach(verb, caller.spec.route)
+        if binding is None:
+            return False
+        by_id = binding.tool is not None and caller.wire.session_id is not None
+        return by_id or any(name in names_wanted(binding) for name in caller.names)
+
     async def well_and_let_go(self, caller: Caller) -> Said:
         """Afterwards nobody has the lease: who is refused then is not refused because of it."""
         said = await self.well(caller)
         subject = self.subject
         if subject is not None and subject.holder is caller:
-            if caller.can("lease.release"):
-                await subject.release(caller)
-            elif caller.can("session.end"):
-                await subject.end_session(caller)
+            await let_go(self.target, subject, caller)
             await self.target.sleep(self.target.lag_s("lease.release"))
         return said
 
@@ -121,20 +132,22 @@ class Foreign:
 async def foreign_tools(target: Target) -> list[Foreign]:
     """Every tool that a law may call, with somebody who may and each caller who may not; empty when there is none.
 
-    Raises NotShown when no list is answered ok.
+    Raises NotShown when a list is answered neither ok nor as refused.
     """
     profile = target.deployment.profile
     sees: dict[Caller, tuple[str, ...]] = {}
-    lists: list[Said] = []
     for name, spec in profile.callers.items():
         if not spec.decides:
             caller = target.caller(name)
-            await caller.open()  # a refusal is an answer here
-            # Who was given no session, where a call names one, has no call to make.
-            with contextlib.suppress(NotShown):
-                lists.append(await caller.list_tools())
-                sees[caller] = listed(lists[-1])
-    control(any(said.ok for said in lists), "nobody's tools can be listed", *lists)
+            opened = await caller.open()
+            try:
+                said = await caller.list_tools()
+            except NotShown:
+                if opened.refused:  # who was given no session, where a list names one, has nothing to say
+                    continue
+                raise
+            control(said.ok or said.refused, f"whether {name} sees a tool is not known", said)
+            sees[caller] = listed(said)
     names = list(dict.fromkeys(tool for seen in sees.values() for tool in seen))
     found = []
     for tool in callable_tools(profile, names):

@@ -13,13 +13,12 @@ import math
 import statistics
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from lasttick import Target, control, must
 from lasttick.laws.caller import Caller
-from lasttick.laws.exclusive import Judged, Policy, judge
-from lasttick.laws.interval import DRIFT, Interval, Probe, Span, compare, declared, measured, next_probe_s, told
-from lasttick.laws.profile import Profile
+from lasttick.laws.judges.interval import Interval, Probe, Span, compare, declared, measured, next_probe_s, told
+from lasttick.laws.profiles.profile import Profile
 from lasttick.laws.said import Said
 from lasttick.laws.subject import Subject
 from lasttick.laws.verdict import NotApplicable
@@ -49,6 +48,20 @@ def span(said: Said) -> Span:
     return Span(said.sent_s if said.pending_s is None else said.pending_s, said.answered_s)
 
 
+def now(target: Target) -> Span:
+    return Span(target.now_s, target.now_s)
+
+
+def at_once(limit: Interval) -> Interval:
+    """To look for what may be over from now on, and must be by the end of `limit`."""
+    return Interval(0.0, limit.high_s)
+
+
+def surely_until_s(began: Span, target: Target) -> float:
+    """Before which instant a lease renewed then is surely in force."""
+    return began.sent_s + term_of(target).low_s
+
+
 async def arrange(target: Target, *verbs: str) -> tuple[Caller, Caller]:
     target.needs(*VERBS, *verbs)
     alice, bob = await target.callers(2)
@@ -71,10 +84,19 @@ async def acted(target: Target, lease: Subject, caller: Caller, granted: Said) -
     return used
 
 
+async def take(target: Target, lease: Subject, caller: Caller) -> Said:
+    """The grant of a resource that should be free; if somebody left it held, once more when that must be over."""
+    granted = await lease.acquire(caller)
+    if granted.refused:
+        await target.sleep(term_of(target).high_s)
+        granted = await lease.acquire(caller)
+    control(granted.ok, f"{caller.name} is not granted a free resource", granted)
+    return granted
+
+
 async def begin(target: Target, lease: Subject, caller: Caller) -> Span:
     """The caller holds the resource and has used it; when its lease was last renewed."""
-    granted = await lease.acquire(caller)
-    control(granted.ok, f"{caller.name} is not granted a free resource", granted)
+    granted = await take(target, lease, caller)
     used = await acted(target, lease, caller, granted)
     return span(used if renews(target, "use") else granted)
 
@@ -95,12 +117,15 @@ async def let_go(target: Target, lease: Subject, caller: Caller) -> Said | None:
     else:
         return None
     over = said.refused and said.answered_s >= lease.may_end_s(caller)
-    control(said.ok or over, f"{caller.name} cannot give its own lease back", said)
+    control(said.ok or over, f"{caller.name} cannot give its own lease back: {said.answer}", said)
     return said
 
 
+T = TypeVar("T")
+
+
 @contextlib.asynccontextmanager
-async def running(work: Coroutine[Any, Any, Said]) -> AsyncIterator[asyncio.Task[Said]]:
+async def running(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task[T]]:
     """A call beside the story. It is waited for also when the story fails: till then it keeps the resource."""
     task = asyncio.create_task(work)
     try:
@@ -134,7 +159,7 @@ async def contended(target: Target, lease: Subject, other: Caller) -> None:
     """While it is held, another cannot have it: without that nothing shows that it can be held at all."""
     if target.lease.busy == "refuses":
         said = await lease.acquire(other)
-        control(said.refused, f"{other.name} is not refused while it is held", said)
+        control(said.refused, f"{other.name} is not refused while it is held, but {said.answer}", said)
     elif target.lease.busy == "provisions" and target.bound("lease.holder"):
         said = await lease.reported()
         control(lease.is_reported_held(said) is True, "the resource is not reported held while it is", said)
@@ -171,7 +196,9 @@ async def until_free(target: Target, lease: Subject, prober: Caller, began: Span
         said = await (lease.reported() if is_report else lease.acquire(prober))
         last_s = said.sent_s
         clear = said.ok or (said.refused and not is_report)
-        control(clear, "a probe was answered neither yes nor no", said, timing=said.outcome == "lost")
+        control(
+            clear, f"a probe was answered neither yes nor no, but {said.answer}", said, timing=said.outcome == "lost"
+        )
         over = lease.is_reported_held(said) is not True if is_report else said.ok
         probes.append(Probe(said.sent_s, said.answered_s, over))
         if over:
@@ -219,73 +246,16 @@ def round_trip_s(target: Target) -> float:
 
 
 async def conclude(target: Target, lease: Subject, prober: Caller, look: Look, what: str, expected: Interval) -> None:
-    """The interval rule. A grant counts when what the prober does with it arrives at the resource."""
+    """The interval rule. A grant counts when what the prober does with it arrives at the resource; that there was none
+    counts when it was because the resource is busy.
+    """
     saids = look.saids
+    sentence, verdict = told(what, look.found, expected), compare(look.found, expected)
     if look.granted is not None:
         used = await acted(target, lease, prober, look.granted)
         saids += (used,) if used is not look.granted else ()
-    sentence = told(what, look.found, expected)
-    must(compare(look.found, expected) != "disjoint", sentence, *saids)
-    open_ = compare(look.found, expected) != "inside"
-    control(not open_, f"{sentence}; delays leave open on which side it was", *saids, timing=True)
-
-
-# -- to have been exclusive
-
-
-class Watch:
-    """What was said since, by this law or by the whole run, judged for two holders at once."""
-
-    def __init__(self, target: Target, *, whole_run: bool = False) -> None:
-        self.target = target
-        self._start = 0 if whole_run else len(target.deployment.history)
-        self._whole_run = whole_run
-
-    async def judged(self) -> Judged:
-        """Raises LawFailed for what surely were two holders at once."""
-        deployment = self.target.deployment
-        said = deployment.history[self._start :]
-        own = said if self._whole_run else [one for one in said if one.law == self.target.law]
-        found = judge(own, await self.target.effects(), Policy.of(deployment.profile))
-        for conflict in found.conflicts:
-            others = len(found.conflicts) - 1
-            must(False, conflict.reason + (f" ({others} more like it)" if others else ""), *conflict.saids)
-        return found
-
-
-def now(target: Target) -> Span:
-    return Span(target.now_s, target.now_s)
-
-
-def at_once(limit: Interval) -> Interval:
-    """To look for what may be over from now on, and must be by the end of `limit`."""
-    return Interval(0.0, limit.high_s)
-
-
-def surely_until_s(began: Span, target: Target) -> float:
-    """Before which instant a lease renewed then is surely in force."""
-    return began.sent_s + term_of(target).low_s
-
-
-def long_call_s(profile: Profile) -> float:
-    """A call that goes on for so long after its holder's lease would be over that others can ask, and be seen."""
-    return term(profile).high_s + profile.lag_of("effects") + (profile.lease.ttl_s or 0.0) / 2
-
-
-def long_call_of(target: Target) -> float:
-    return long_call_s(target.deployment.profile)
-
-
-def short_call_of(target: Target) -> float:
-    """Seconds of a call that is short beside a TTL, and long beside an answer."""
-    return min(2.0, target.ttl_s / 2)
-
-
-def past_the_term(target: Target, call: Said, said: Said) -> bool:
-    """Whether `said` was surely asked when a lease that ran out during this long call would be over.
-
-    A queued request counts as asked for as long as it was seen to wait.
-    """
-    latest_start_s = call.answered_s - long_call_of(target) * (1 - DRIFT)
-    asked_s = said.sent_s if said.pending_s is None else said.pending_s
-    return asked_s >= latest_start_s + term_of(target).high_s
+    elif verdict == "disjoint":
+        busy = saids[-1].outcome != "denied"
+        control(busy, f"{prober.name} is denied the resource, which does not say that it is busy", *saids)
+    must(verdict != "disjoint", sentence, *saids)
+    control(verdict == "inside", f"{sentence}; delays leave open on which side it was", *saids, timing=True)

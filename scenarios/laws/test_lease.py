@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 
 from lasttick import Target, control, law, must
-from lasttick.laws.interval import Interval
+from lasttick.laws.judges.interval import Interval
 from lasttick.laws.verdict import NotApplicable
 
-from .lease_answers import BUSY, must_not_tell, secrets_of
+from .lease_answers import BUSY, must_tell_nothing, secrets_of
+from .lease_calls import Watch, long_call_of, long_call_s, past_the_term
 from .lease_stories import (
     LATE,
     ask_during_call,
@@ -28,17 +28,13 @@ from .lease_stories import (
 from .leases import (
     VERBS,
     Look,
-    Watch,
     arrange,
     at_once,
     begin,
     conclude,
     contended,
     let_go,
-    long_call_of,
-    long_call_s,
     now,
-    past_the_term,
     renews,
     running,
     span,
@@ -47,6 +43,8 @@ from .leases import (
     term_of,
     until_free,
 )
+
+ANSWERS_SHOWN = 3
 
 
 @law("lease/exclusive", verbs=VERBS, callers=2, seconds=takes(1, 4), invariant=True)
@@ -63,9 +61,9 @@ async def test_exclusive(target: Target) -> None:
             target.case("asked for at once")
         else:
             await begin(target, lease, alice)
-        await hand_over(target, lease, alice, bob)
+        asked = await hand_over(target, lease, alice, bob)
     judged = await watch.judged()
-    control(bool(judged.withheld), "nobody was seen to be kept off during a call of another", timing=True)
+    control(bool(judged.withheld), "nobody was seen to be kept off during a call of another", asked, timing=True)
     target.case("kept off during a call")
     if target.lease.busy != "provisions":
         control(bool(judged.handovers), "the resource was never seen to change hands", timing=True)
@@ -82,28 +80,26 @@ async def test_outlives_long_call(target: Target) -> None:
     watch = Watch(target)
     async with target.subject() as lease:
         await begin(target, lease, alice)
-        async with running(lease.use(alice, hold_s=long_call_of(target))) as call:
-            asking = asyncio.create_task(ask_during_call(target, lease, bob))
-            try:
-                said = await call
-                if target.lease.busy == "queues" and lease.holder is alice:
-                    await let_go(target, lease, alice)
-                answers = await asking
-            finally:
-                asking.cancel()
+        long = lease.use(alice, hold_s=long_call_of(target))
+        async with running(long) as call, running(ask_during_call(target, lease, bob)) as asking:
+            said = await call
+            if target.lease.busy == "queues" and lease.holder is alice:
+                await let_go(target, lease, alice)
+            answers = await asking
         mine = await target.effect_of(said, ended=target.lease.in_flight == "ends")
         judged = await watch.judged()
         control(mine is not None, "the long call did not reach the resource", said)
         if target.lease.in_flight == "ends":
-            used = answers[-1]
-            shown = f"nobody used the resource during a call of {long_call_of(target):g} s"
-            control(used.ok, f"{shown}: in_flight = ends was not seen", said, *answers)
+            used, long_s = answers[-1], long_call_of(target)
+            unseen = f"nobody used the resource during a call of {long_s:g} s: in_flight = ends was not seen"
+            control(used.ok, unseen, said, *answers)
             control(await target.effect_of(used) is not None, "the next holder's call did not reach the resource", used)
             control(mine is not None and mine.end is not None, "the effects do not say when the call stopped", said)
         else:
             control(said.ok, f"a call of {alice.name}, who holds the resource, was not answered ok", said)
             late = [answer for answer in judged.withheld if past_the_term(target, said, answer)]
-            control(bool(late), "nobody asked when the term was surely over and the call not", said, timing=True)
+            shown = (said, *answers[-ANSWERS_SHOWN:])
+            control(bool(late), "nobody asked when the term was surely over and the call not", *shown, timing=True)
     target.case("long call")
 
 
@@ -272,12 +268,11 @@ async def test_busy_says_so(target: Target) -> None:
     He is told what `busy` declares, without delay, and nothing in the answer opens for him what is hers.
     """
     alice, bob = await arrange(target)
-    secrets = secrets_of(alice, bob)
     async with target.subject() as lease:
         watch = Watch(target)
         await begin(target, lease, alice)
+        secrets = await secrets_of(lease, alice, bob)
         answers = await BUSY[target.lease.busy](watch, lease, alice, bob)
-    target.case(target.lease.busy)
-    for said in answers:
-        must_not_tell(said, secrets)
+        target.case(target.lease.busy)
+        await must_tell_nothing(lease, alice, bob, answers, secrets)
     target.case("gives nothing away")

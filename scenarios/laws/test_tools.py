@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from lasttick import Target, control, law, must
-from lasttick.laws.leaks import issued, kind_of, leaks, shows, unseen_canaries
-from lasttick.laws.profile import Profile
+from lasttick.laws.binding import names_wanted
+from lasttick.laws.caller import Caller
+from lasttick.laws.judges.leaks import issued, kind_of, leaks, shows, unseen_canaries
+from lasttick.laws.judges.secrets import CHARS_MIN, Secret, too_short
+from lasttick.laws.judges.tools import ABSENT
+from lasttick.laws.judges.untouched import judged
+from lasttick.laws.profiles.profile import Profile
 from lasttick.laws.said import Effect, Said
-from lasttick.laws.secrets import CHARS_MIN, Secret, too_short
-from lasttick.laws.tools import ABSENT
-from lasttick.laws.untouched import judged
 from lasttick.laws.verdict import NotApplicable, NotShown
 
-from .acts import LEASES, Foreign, act_of, foreign_tools, usual_tool
+from .acts import LEASES, Act, Foreign, act_of, foreign_tools, usual_tool
+from .leases import let_go
 
 
 def _tried_s(profile: Profile) -> float:
@@ -41,7 +44,7 @@ async def _is_refused(target: Target, foreign: Foreign, route: str | None) -> No
     must(not said.ok, f"{tool} is not for {other.name}, who was answered ok", said)
     control(
         said.outcome == "denied",
-        f"{tool} is not for {other.name}, who was answered {said.outcome}: that does not say that it may not",
+        f"{tool} is not for {other.name}, and that it may not is not what it was told: {said.answer}",
         said,
     )
     target.case(f"{tool} of {other.name}" + (f" by {route}" if route else ""))
@@ -85,15 +88,36 @@ async def _some_refusals(target: Target) -> None:
     if has_leases:
         holder, other = await target.callers(2)
         async with act_of(target, None) as act:
-            assert act.subject is not None
-            acquired = await act.well(holder)
-            control(acquired.ok, "a free resource cannot be acquired and used", acquired)
-            if target.lease.busy == "refuses":
-                await act.subject.acquire(other)
-            await act.alone(other)
-            last = await act.alone(holder)
-            control(last.ok, "the holder cannot use the resource after another's attempt", last)
-            control(await target.effect_of(last) is not None, "the holder's use did not reach the resource", last)
+            await _contend(act, holder, other)
+            if not any(said.refused for said in _own(target)):
+                await _lose(act, holder, other)
+
+
+async def _contend(act: Act, holder: Caller, other: Caller) -> None:
+    """The other asks for what is held and uses it, and then the holder does."""
+    assert act.subject is not None
+    await _arrives(act, await act.well(holder), "a free resource cannot be acquired and used")
+    if act.target.lease.busy == "refuses":
+        await act.subject.acquire(other)
+    await act.alone(other)
+    await _arrives(act, await act.alone(holder), "the holder cannot use the resource after another's attempt")
+
+
+async def _lose(act: Act, holder: Caller, other: Caller) -> None:
+    """The holder gives it back and uses it all the same, and then another has it."""
+    assert act.subject is not None
+    if await let_go(act.target, act.subject, holder) is not None:
+        await act.alone(holder)
+        await _arrives(act, await act.well(other), "what was given back cannot be acquired and used")
+
+
+async def _arrives(act: Act, said: Said, otherwise: str) -> None:
+    control(said.ok and await act.target.effect_of(said) is not None, otherwise, said)
+
+
+def _own(target: Target) -> list[Said]:
+    """What this law said so far."""
+    return [said for said in target.deployment.history if said.law == target.law]
 
 
 async def _no_refusal_touched(target: Target) -> tuple[Said, ...]:
@@ -124,7 +148,7 @@ async def test_no_secret_out(target: Target) -> None:
     )
     short = ", ".join(secret.name for secret in too_short(secrets))
     control(not short, f"shorter than {CHARS_MIN} characters, so it may occur by chance: {short}")
-    own = [said for said in target.deployment.history if said.law == target.law]
+    own = _own(target)
     kinds = list(dict.fromkeys(kind for said in own if (kind := kind_of(said))))
     if absent is not None:
         control(not absent.ok and absent.reply.lost is None, "what is not there is not answered as an error", absent)
@@ -162,7 +186,15 @@ async def _one_of_each(target: Target) -> Said | None:
             for foreign in (await foreign_tools(target))[:1]:
                 await act.call(foreign.other, foreign.tool)
             return await act.call(owner, ABSENT)
-        return await owner.say("lease.use", resource=ABSENT, hold=0.0) if target.deployment.names_resources else None
+        return await _use_of_what_is_not_there(target, act, owner)
+
+
+async def _use_of_what_is_not_there(target: Target, act: Act, owner: Caller) -> Said | None:
+    """What the owner was told of its lease, with another resource; None where a use names none."""
+    binding = target.deployment.profile.reach("lease.use", owner.spec.route)
+    if act.subject is None or binding is None or "resource" not in names_wanted(binding):
+        return None
+    return await owner.say("lease.use", act.subject.names, resource=ABSENT, hold=0.0)
 
 
 async def _nothing_leaked(target: Target) -> tuple[list[Secret], list[Effect]]:

@@ -5,6 +5,7 @@ Small laws of the test's own on a dummy, inside this process; a few real process
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from lasttick.cli import check_play, execute
 from lasttick.cli.check import Asked, check, seconds_of
 from lasttick.cli.errors import UsageError
 from lasttick.evidence import read_verdicts
-from lasttick.laws.dummy_profile import ENVIRON, dummy_profile
+from lasttick.laws.servers.dummy_profile import ENVIRON, dummy_profile
 from lasttick.targets.children import Child
 
 HEAD = """
@@ -158,6 +159,15 @@ def test_replies_of_what_holds_are_shown_when_asked_for(project: Project) -> Non
     assert "alice lease.acquire -> ok: HTTP 200" in project.out
 
 
+def test_with_v_a_broken_law_shows_all_that_it_said(project: Project) -> None:
+    project.laws(BROKEN.replace("said = await bob", 'await alice.call("ltread")\n    said = await bob'))
+    assert project.check("-v") == 1
+    evidence, _, all_ = project.out.partition("all that this law said:")
+    assert "alice" not in evidence
+    assert "alice tools.call -> ok: HTTP 200" in all_
+    assert "bob tools.call -> ok: HTTP 200" in all_
+
+
 def test_inconclusive_is_no_pass_and_a_mistake_of_ours_no_verdict(project: Project) -> None:
     project.laws(HOLDS, MUTE, CRASHES)
     assert project.check() == 4
@@ -186,6 +196,14 @@ def test_nothing_that_applies_is_no_pass(project: Project) -> None:
     project.laws(NOT_HERE)
     assert project.check() == 4
     assert "1 N.A.; exit code 4" in project.out
+
+
+def test_settings_for_other_tests_do_not_reach_the_laws(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--no-such-option")
+    project.write("pytest.ini", "[pytest]\naddopts = --no-such-option\n")
+    project.laws(HOLDS)
+    assert project.check("--only", "ended") == 0
+    assert os.environ["PYTEST_ADDOPTS"] == "--no-such-option"
 
 
 def test_the_scope_is_written_kept_and_held(project: Project) -> None:
@@ -292,6 +310,10 @@ def test_only_some_laws_and_what_is_near(project: Project) -> None:
     project.laws(HOLDS, BROKEN)
     assert project.check("--only", "session/*") == 0
     assert project.words == {"session/ended-is-ended": "PASS"}
+    assert project.check("--only", "hidden-is-refused", "--only", "session/*") == 1
+    assert project.words == {"session/ended-is-ended": "PASS", "tools/hidden-is-refused": "FAIL"}
+    assert project.check("--only", "session/*", "--only", "hidden-is-refusd") == 2
+    assert project.out == "", "nothing was played"
     assert project.check("--only", "hidden-is-refusd") == 2
     assert "no law matches 'hidden-is-refusd'" in project.err
     assert "next: try one of: tools/hidden-is-refused" in project.err
@@ -302,10 +324,28 @@ def test_the_plan_sends_no_law_and_says_what_gaps_cost(project: Project) -> None
     assert project.check("--plan") == 0
     assert "    2 s  session/ended-is-ended" in project.out
     assert "lease/clock-proof               needs the verb clock.step" in project.out
-    assert "2 of 3 laws run, in about 3 s (5 s one after the other; 1 resources at a time)" in project.out
+    assert "2 of 3 laws run, in about 3 s (5 s one after the other; 1 resource at a time)" in project.out
     assert "what each gap costs\n  clock.step        lease/clock-proof" in project.out
     assert "the median round trip is" in project.out
     assert not (project.path / "reports").exists()
+
+
+def test_a_tool_that_is_shown_to_nobody_is_named(project: Project) -> None:
+    project.laws(HOLDS)
+    project.write(
+        "lasttick.toml", project.read("lasttick.toml").replace('"ltread", "ltwrite"', '"ltread", "wriet_note"')
+    )
+    for words in (["--plan"], []):
+        assert project.check(*words) == 0
+        assert "alice may use 'wriet_note', and tools/list shows it to nobody" in project.err
+        assert "ltread" not in project.err
+
+
+def test_the_plan_names_the_laws_that_come_later(project: Project) -> None:
+    project.laws(HOLDS)
+    assert project.check("--plan") == 0
+    assert "\nnot built yet: " in project.out
+    assert "approval/decider-only" in project.out
 
 
 def test_a_budget_that_is_too_small_says_what_is_needed(project: Project) -> None:
@@ -377,3 +417,55 @@ def test_budgets(text: str | None, seconds: float | None) -> None:
 def test_no_budgets(text: str) -> None:
     with pytest.raises(UsageError):
         seconds_of(text)
+
+
+TOOL = """
+import json, sys
+for line in sys.stdin:
+    said = json.loads(line)
+    if "id" in said:
+        result = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "t", "version": "1"},
+                  "tools": [], "content": [], "structuredContent": {}}
+        print(json.dumps({"jsonrpc": "2.0", "id": said["id"], "result": result}), flush=True)
+"""
+BY_COMMAND = """
+version = 1
+[target]
+command = ["{python}", "{tool}", "--key=${{TOOL_KEY}}"]
+[callers.alice]
+[tools.call]
+tool = "{{tool}}"
+args = {{ mark = "{{mark}}" }}
+"""
+ANSWERS = """
+@law("session/survives-replica", seconds=lambda profile: 1.0)
+async def test_survives_replica(target: Target) -> None:
+    '''It answers.'''
+    (alice,) = await target.callers(1)
+    control((await alice.call("ltread")).ok, "no answer")
+    target.case("one")
+"""
+
+
+def test_a_secret_of_the_command_is_in_no_file_and_in_nothing_that_is_said(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "key-of-the-tool-4b1f"
+    monkeypatch.setenv("TOOL_KEY", secret)
+    project.write("tool.py", TOOL)
+    project.write("lasttick.toml", BY_COMMAND.format(python=sys.executable, tool=project.path / "tool.py"))
+    project.laws(ANSWERS)
+    assert project.check("--markdown", "page.md") == 0, project.out + project.err
+    said = [project.out, project.err]
+    assert "tool.py '--key=[TOOL_KEY]'" in project.read("page.md")
+    assert project.check("--plan") == 0
+    said += [project.out, project.err]
+    project.write("tool.py", "import sys; sys.exit(sys.argv[1])")
+    for words in ([], ["--plan"]):
+        project.check(*words)
+        said += [project.out, project.err]
+    assert "--key=[TOOL_KEY]' does not answer" in project.err + said[-2]
+    files = [file for file in project.path.rglob("*") if file.is_file()]
+    assert files
+    assert [file.name for file in files if secret.encode() in file.read_bytes()] == []
+    assert [text for text in said if secret in text] == []

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from lasttick.laws.baseline import parse_baseline
-from lasttick.laws.init import profiles
-from lasttick.laws.load import loads
-from lasttick.laws.scope import read_scope
+from lasttick.laws.gate.baseline import parse_baseline
+from lasttick.laws.gate.scope import read_scope
+from lasttick.laws.profiles.init import profiles
+from lasttick.laws.profiles.load import loads
 
 PROJECT = Path(__file__).parents[2]
 PAGE = (PROJECT / "docs" / "check.md").read_text()

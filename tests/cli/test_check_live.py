@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from lasttick.laws.init import profile_text
-from lasttick.laws.journal import journal_file, read_journal
+from lasttick.laws.gate.journal import journal_file, read_journal
+from lasttick.laws.profiles.init import profile_text
 from lasttick.targets.children import Child
 from lasttick.targets.serve import mcp_token
 from lasttick_fakes.client import McpClient
@@ -147,6 +147,16 @@ def test_a_second_check_beside_the_first_is_refused(host: Host) -> None:
     assert host.busy() != [], "the first one's lease was left alone"
     process.terminate()
     process.communicate(timeout=30)
+
+
+def test_a_reader_that_has_gone_does_not_end_the_run(host: Host) -> None:
+    process = host.start("lasttick", "check", "--only", "session/*")
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.wait(60) == 0
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    assert not journal_file(host.config).exists()
 
 
 def test_as_plain_pytest_with_two_workers_on_one_resource(host: Host) -> None:

@@ -74,7 +74,6 @@ def test_a_law_is_shown_by_its_requirements(capsys: pytest.CaptureFixture[str]) 
     assert execute(["explain", "lease/expires-exactly"]) == 0
     text = capsys.readouterr().out
     assert "requirements: HA-06" in text
-    assert "planned: laws" in text
     assert "hostagent/lease/long-call" in text
     assert execute(["explain", "lease/expires-exactly", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["requirements"] == ["HA-06"]

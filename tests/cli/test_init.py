@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lasttick.cli import execute
-from lasttick.laws.init import profile_text, profiles
+from lasttick.laws.profiles.init import profile_text, profiles
 
 
 @pytest.fixture(autouse=True)
@@ -31,6 +31,13 @@ def test_the_variables_without_a_default_are_named(capsys: pytest.CaptureFixture
         "mine.toml is written\nnext: set LASTTICK_TARGET_URL, LASTTICK_TOKEN, then lasttick check --config mine.toml "
         "--plan\n"
     )
+
+
+def test_the_help_names_every_profile(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    execute(["init", "--help"])
+    told = capsys.readouterr().out
+    assert all(name in told for name in profiles())
 
 
 def test_the_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lasttick.laws.profile import Outcome
+from lasttick.laws.profiles.profile import Outcome
 from lasttick.laws.reply import Reply
 from lasttick.laws.said import Effect, Mark, Said
 

@@ -8,9 +8,9 @@ from lasttick.engine.clock import VirtualClock
 from lasttick.engine.loop import VirtualLoop
 from lasttick.engine.network import Network
 from lasttick.laws.deployment import Deployment
-from lasttick.laws.dummies import KINDS, DeadTransport, Dummy
-from lasttick.laws.dummy_profile import ENVIRON, Speaks, dummy_profile
-from lasttick.laws.load import loads
+from lasttick.laws.profiles.load import loads
+from lasttick.laws.servers.dummies import KINDS, DeadTransport, Dummy
+from lasttick.laws.servers.dummy_profile import ENVIRON, Speaks, dummy_profile
 from lasttick.targets.transports import memory_transport
 
 from .playing import Law, Ruled, all_laws, play

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lasttick.laws.profile import CallerSpec, Profile
-from lasttick.laws.tools import callable_tools, listed, may_use, same_credentials
+from lasttick.laws.judges.tools import callable_tools, listed, may_use, same_credentials
+from lasttick.laws.profiles.profile import CallerSpec, Profile
 
 from .sayings import said
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from lasttick.laws.deployment import Deployment
-from lasttick.laws.init import profile_text
-from lasttick.laws.live import LawEnd, LawPlay, LiveRun
-from lasttick.laws.load import loads
+from lasttick.laws.gate.live import LawEnd, LawPlay, LiveRun
+from lasttick.laws.profiles.init import profile_text
+from lasttick.laws.profiles.load import loads
 from lasttick.laws.verdict import LawFailed
 from lasttick.targets.nursery import Forked, nursery
 from lasttick.targets.serve import mcp_token

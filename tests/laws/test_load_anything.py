@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lasttick.laws.load import ProfileError, load, loads
-from lasttick.laws.profile import VERBS
+from lasttick.laws.profiles.load import ProfileError, load, loads
+from lasttick.laws.profiles.profile import VERBS
 
 GOOD = """\
 version = 1

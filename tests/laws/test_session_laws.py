@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import httpx
 import pytest
 
 from lasttick.laws.deployment import Deployment
-from lasttick.laws.hop import hop_app
-from lasttick.laws.hop_options import HopOptions
 from lasttick.laws.reference import DEVICES
+from lasttick.laws.servers.hop import hop_app
+from lasttick.laws.servers.hop_options import HopOptions
 from lasttick.targets.host import Host
 from lasttick.targets.virtual import VirtualWorld
 
+from . import lease_service
+from .lease_service import LeaseService
+from .playing import Ruled, play
 from .tool_server import ENVIRON, PROFILE, ToolServer
-from .verdicts import End, asgi_transport, judged, on_reference
+from .verdicts import LAWS, asgi_transport, judged, on_reference
 
 BOUND, ENDED, REPLICA = "session/bound-to-caller", "session/ended-is-ended", "session/survives-replica"
 
 
-def on(law: str, *faults: str, profile: str = PROFILE, environ: dict[str, str] = ENVIRON) -> End:
+def on(law: str, *faults: str, profile: str = PROFILE, environ: dict[str, str] = ENVIRON) -> Ruled:
     return judged(law, ToolServer(*faults).app, profile, environ)
 
 
@@ -31,7 +36,7 @@ def on(law: str, *faults: str, profile: str = PROFILE, environ: dict[str, str] =
     ],
 )
 def test_a_clean_server_passes(law: str, cases: tuple[str, ...]) -> None:
-    assert on(law) == End("pass", "", cases)
+    assert on(law) == Ruled("pass", "", cases)
 
 
 @pytest.mark.parametrize(
@@ -75,18 +80,61 @@ def test_who_takes_every_session_for_known_shows_nothing_about_replicas() -> Non
     assert end.reason.startswith("a call in an ended session is not refused: nothing here knows of sessions")
 
 
+@pytest.mark.parametrize("law", [ENDED, REPLICA])
+def test_an_error_in_an_ended_session_names_the_rule_that_is_missing(law: str) -> None:
+    end = on(law, profile=PROFILE.replace('denied = [{ "/status" = 404 }]\n', ""))
+    assert end.word == "inconclusive"
+    assert "was answered error; no rule of [outcomes] knows HTTP 404" in end.reason
+    assert "nothing here knows of sessions" not in end.reason
+
+
 @pytest.mark.parametrize("law", [BOUND, ENDED, REPLICA])
-def test_without_sessions_it_is_not_applicable(law: str) -> None:
-    start, end_ = PROFILE.index("[session.open]"), PROFILE.index("[tools.list]")
-    profile = PROFILE[:start] + PROFILE[end_:].replace('headers = { X-Session = "{session}" }\n', "")
-    end = on(law, profile=profile)
-    assert end.word == "not applicable"
+def test_calls_that_present_no_session_say_nothing_of_sessions(law: str) -> None:
+    end = on(law, profile=PROFILE.replace('headers = { X-Session = "{session}" }\n', ""))
+    assert end.word == "not_applicable"
+    assert end.reason.startswith("needs calls that present a session")
+
+
+@pytest.mark.parametrize("law", [ENDED, REPLICA])
+def test_sessions_that_cannot_be_ended_are_not_enough(law: str) -> None:
+    start, stop = PROFILE.index("[session.end]"), PROFILE.index("[tools.list]")
+    end = on(law, profile=PROFILE[:start] + PROFILE[stop:])
+    assert (end.word, end.reason) == ("not_applicable", "needs the verb session.end, which the profile does not bind")
 
 
 def test_callers_that_only_a_session_tells_apart_are_not_enough() -> None:
     end = on(BOUND, profile=PROFILE.replace("${BOB}", "${ALICE}"), environ=ENVIRON)
-    assert end.word == "not applicable"
+    assert end.word == "not_applicable"
     assert end.reason == "needs a second caller with other headers; a session is all that tells these apart"
+
+
+# -- on a lease service of any policy ----------------------------------------------------------------------------------
+
+
+def on_leases(law: str, wrong: str = "", **policy: Any) -> Ruled:
+    return play(LAWS[law], lambda loop: lease_service.deploy(loop, LeaseService(wrong, **policy)))
+
+
+@pytest.mark.parametrize(
+    "policy", [{}, {"session_end": "keeps"}, {"busy": "queues"}, {"busy": "provisions"}, {"capacity": 2}]
+)
+def test_what_an_ended_session_held_is_free_as_declared(policy: dict[str, Any]) -> None:
+    assert on_leases(ENDED, **policy) == Ruled("pass", "", ("a call in an ended session", "what it held is free"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "policy", "reason"),
+    [
+        ("session ends otherwise", {}, "what an ended session held is not free"),
+        ("session ends otherwise", {"busy": "queues"}, "what an ended session held is not free"),
+        ("expires late", {"session_end": "keeps"}, "what an ended session held is not free"),
+        ("serves old leases", {}, "a call in an ended session happened"),
+    ],
+)
+def test_what_an_ended_session_can_still_do_is_red(wrong: str, policy: dict[str, Any], reason: str) -> None:
+    ruled = on_leases(ENDED, wrong, **policy)
+    assert ruled.word == "fail"
+    assert ruled.reason.startswith(reason)
 
 
 # -- on our host agent -------------------------------------------------------------------------------------------------
@@ -101,7 +149,7 @@ def test_callers_that_only_a_session_tells_apart_are_not_enough() -> None:
     ],
 )
 def test_the_reference_passes(law: str, cases: tuple[str, ...]) -> None:
-    assert on_reference(law) == End("pass", "", cases)
+    assert on_reference(law) == Ruled("pass", "", cases)
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
+import pytest
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from . import lease_service
+from .lease_service import Lease, LeaseService
+from .playing import Ruled, play
 from .sayings import mark, said
 from .tool_server import ENVIRON, PROFILE, ToolServer
-from .verdicts import End, judged, on_reference
+from .verdicts import LAWS, judged, on_reference
 
 HIDDEN, UNTOUCHED, SECRET = "tools/hidden-is-refused", "tools/refused-is-untouched", "tools/no-secret-out"
 ROUTE = """
@@ -17,7 +24,7 @@ json = { mark = "{mark}" }
 """
 
 
-def on(law: str, *faults: str, profile: str = PROFILE, environ: dict[str, str] = ENVIRON) -> End:
+def on(law: str, *faults: str, profile: str = PROFILE, environ: dict[str, str] = ENVIRON) -> Ruled:
     return judged(law, ToolServer(*faults).app, profile, environ)
 
 
@@ -30,7 +37,7 @@ def on(law: str, *faults: str, profile: str = PROFILE, environ: dict[str, str] =
     ],
 )
 def test_a_clean_server_passes(law: str, cases: tuple[str, ...]) -> None:
-    assert on(law) == End("pass", "", cases)
+    assert on(law) == Ruled("pass", "", cases)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +92,18 @@ def test_callers_may_have_their_credentials_in_vars() -> None:
 def test_an_error_is_no_refusal() -> None:
     end = on(HIDDEN, "errors-for-refusals")
     assert end.word == "inconclusive"
-    assert "was answered error: that does not say that it may not" in end.reason
+    assert (
+        "and that it may not is not what it was told: answered error; no rule of [outcomes] knows HTTP 500"
+        in end.reason
+    )
+
+
+@pytest.mark.parametrize("law", [HIDDEN, UNTOUCHED, SECRET])
+def test_whose_list_cannot_be_read_is_not_taken_for_who_may_not(law: str) -> None:
+    profile = PROFILE.replace('may = ["look"]', "")
+    end = on(law, "list-fails-for-bob", profile=profile)
+    assert end.word == "inconclusive"
+    assert end.reason.startswith("whether bob sees a tool is not known")
 
 
 def test_a_tool_is_tried_on_every_way_to_it() -> None:
@@ -101,7 +119,7 @@ def test_a_caller_with_a_route_goes_only_that_way() -> None:
 
 def test_without_somebody_who_may_not_it_is_not_applicable() -> None:
     end = on(HIDDEN, profile=PROFILE.replace('may = ["look", "paint"]', 'may = ["look"]'))
-    assert end.word == "not applicable"
+    assert end.word == "not_applicable"
     assert "which one caller sees and may use and another does not" in end.reason
 
 
@@ -110,7 +128,7 @@ def test_without_effects_it_is_not_applicable(law: str) -> None:
     start = PROFILE.index("effects =")
     profile = PROFILE[:start] + PROFILE[PROFILE.index("\n", start) + 1 :]
     end = on(law, profile=profile)
-    assert (end.word, end.reason) == ("not applicable", "needs the verb effects, which the profile does not bind")
+    assert (end.word, end.reason) == ("not_applicable", "needs the verb effects, which the profile does not bind")
 
 
 def test_a_secret_that_may_occur_by_chance_shows_nothing() -> None:
@@ -125,6 +143,63 @@ def test_without_an_answer_of_each_kind_nothing_is_shown() -> None:
     assert end.reason == "no answer of the kind refusal was seen by this law"
 
 
+# -- on a lease service of any policy ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("policy", "cases"),
+    [
+        ({}, ("lease.use of bob",)),
+        ({"busy": "queues"}, ("lease.use of bob",)),
+        ({"busy": "provisions"}, ("lease.use of bob",)),
+    ],
+)
+def test_leases_have_refusals_under_every_policy(policy: dict[str, Any], cases: tuple[str, ...]) -> None:
+    service = LeaseService(**policy)
+    assert play(LAWS[UNTOUCHED], lambda loop: lease_service.deploy(loop, service)) == Ruled("pass", "", cases)
+
+
+def test_where_the_holders_lease_serves_everybody_it_is_used_when_it_was_given_back() -> None:
+    class Bearer(LeaseService):
+        """Who knows a lease may use it, and nobody may when it is over."""
+
+        def own(self, lease: Lease, session: str) -> bool:
+            return session in self.sessions
+
+    ruled = play(LAWS[UNTOUCHED], lambda loop: lease_service.deploy(loop, Bearer(busy="queues")))
+    assert ruled == Ruled("pass", "", ("lease.use of alice",))
+
+
+class Named(LeaseService):
+    """A lease is of a resource that was asked for by name, and a use names both."""
+
+    async def use(self, request: Request) -> JSONResponse:
+        if (await request.json()).get("resource", "r1") != "r1":
+            return JSONResponse({"why": "no such resource"}, 400)
+        return await super().use(request)
+
+
+@pytest.mark.parametrize(
+    ("in_use", "cases"),
+    [
+        (', resource = "{resource}"', ("effects", "error", "list", "ok", "refusal")),
+        ("", ("effects", "list", "ok", "refusal")),
+    ],
+    ids=["named in a use", "only its lease in a use"],
+)
+def test_no_secret_out_of_leases_with_keys_and_names(in_use: str, cases: tuple[str, ...]) -> None:
+    def edit(text: str) -> str:
+        text = text.replace("[lease.use]\n", '[lease.use]\nheaders = { X-Session = "{session}" }\n')  # a secret
+        text = text.replace("[lease]\n", '[lease]\nresources = ["r1"]\n')
+        text = text.replace(
+            'json = { session = "{session}" }\nout', 'json = { session = "{session}", of = "{resource}" }\nout'
+        )
+        return text.replace('hold_s = "{hold_s}"', 'hold_s = "{hold_s}"' + in_use)
+
+    ruled = play(LAWS[SECRET], lambda loop: lease_service.deploy(loop, Named(), edit=edit))
+    assert ruled == Ruled("pass", "", cases)
+
+
 # -- on our host agent -------------------------------------------------------------------------------------------------
 
 
@@ -137,7 +212,7 @@ def test_without_an_answer_of_each_kind_nothing_is_shown() -> None:
     ],
 )
 def test_the_reference_passes(law: str, cases: tuple[str, ...]) -> None:
-    assert on_reference(law) == End("pass", "", cases)
+    assert on_reference(law) == Ruled("pass", "", cases)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Somebody's tool server over plain HTTP: callers with tokens, sessions, two tools, and the resource's own log.
 
 Clean it keeps all laws of tools and sessions; a fault of FAULTS shows in the verdict of one.
+A call without a session is served too.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ FAULTS = (
     "refuses-all",
     "does-nothing",
     "errors-for-refusals",
+    "list-fails-for-bob",
 )
 ENVIRON = {"ALICE": "alice-token-77e0c1", "BOB": "bob-token-5d1c93", "KEY": "upstream-key-0b42aa"}
 PROFILE = """\
@@ -111,14 +113,17 @@ class ToolServer:
 
     async def list(self, request: Request) -> JSONResponse:
         caller = _caller(request)
-        if caller is None or self._next_replica().get(request.headers["x-session"]) != caller:
+        if "list-fails-for-bob" in self.faults and caller == "bob":
+            return _no(500, "try later")
+        session = request.headers.get("x-session")
+        if caller is None or (session is not None and self._next_replica().get(session) != caller):
             return _no(404, "no such session")
         return JSONResponse({"tools": [{"name": name} for name in MAY[caller]]})
 
     async def call(self, request: Request) -> JSONResponse:
-        tool, caller, session = request.path_params["tool"], _caller(request), request.headers["x-session"]
+        tool, caller, session = request.path_params["tool"], _caller(request), request.headers.get("x-session", "")
         mark = (await request.json())["mark"]
-        of = self._next_replica().get(session)
+        of = self._next_replica().get(session) if session else caller
         if session in self.ended and "ended-answers-ok" in self.faults:
             return JSONResponse({"done": mark})
         if session.endswith("-1") and "fails-in-the-first-session" in self.faults:

@@ -104,6 +104,37 @@ def test_the_same_folder_gives_the_same_bytes(make: Make, calls: Any, tmp_path: 
     assert write_report(moved, tmp_path / "out.html").read_bytes() == first
 
 
+@pytest.mark.parametrize("config", ["lasttick.toml", "my lab.toml"])
+def test_a_check_on_a_live_target(make: Make, calls: Any, config: str) -> None:
+    """Its replies are there; nothing says virtual time, and what plays it again is a check."""
+    calls.add(0, "bob", "call.start", "c1", tool="lease.acquire", device_id=None)
+    calls.add(1, "bob", "call.end", "c1", tool="lease.acquire", ok=False, http_status=409, outcome="busy")
+    events = list(calls.events)
+    replies = ('  [0.000-1.000 s] bob lease.acquire -> busy: HTTP 409\r\n\r\n{"why": "<busy>"}',)
+    failed = result("laws/lease/exclusive", events, laws=("lease/exclusive",), verdict="fail", reason="two", cases=1)
+    failed = replace(failed, requirements=(), replies=replies, virtual_s=0.0, duration_s=1.15)
+    folder = make([failed], {failed.id: events})
+    live = {
+        "mode": "live",
+        "targets": {"target": config},
+        "command_line": ["pytest", "-q", "--lasttick-config", config],
+    }
+    (folder / "manifest.json").write_text(json.dumps({**MANIFEST, **live}))
+    page = render(folder)
+    text = " ".join(elements(page).itertext())
+    assert 'bob lease.acquire -> busy: HTTP 409 {"why": "<busy>"}' in text
+    assert "virtual time" not in text
+    assert "0.000 s played" not in text
+    assert "played for 1.150 s" in text
+    assert "lasttick replay" not in text
+    assert "pytest" not in text
+    option = "" if config == "lasttick.toml" else " --config 'my lab.toml'"
+    assert f"lasttick check{option} --only lease/exclusive" in text
+    live["targets"] = {"target": "http://127.0.0.1:7/mcp"}
+    (folder / "manifest.json").write_text(json.dumps({**MANIFEST, **live}))
+    assert "http://127.0.0.1:7/mcp" in render(folder)
+
+
 def test_nothing_is_loaded_and_nothing_runs(make: Make, calls: Any) -> None:
     events = two_holders(calls)
     page = render(make([result("a/b/c", events)], {"a/b/c": events}))

@@ -14,6 +14,7 @@ from typing import Any
 from lasttick.bench.figures import Figure, Target, figure, report
 from lasttick.bench.floors import BareDict
 from lasttick.bench.rounds import Effort, compared, conditions, micro, pinned
+from lasttick.bench.verbs import verb_layer
 from lasttick.engine.clock import SystemClock
 from lasttick.engine.trace import Trace
 from lasttick.targets import stores
@@ -38,6 +39,8 @@ def measure(effort: Effort, told: Callable[[str], None] = lambda what: None) -> 
         for era in ("handshake", "modern"):
             told(f"calls/{era}")
             figures += of_era(era, effort.tight)
+        told("calls/verb")
+        figures.append(verb_layer(effort.tight))
         told("lease/cycle")
         figures.append(lease_cycle(effort.tight))
         told("lease/busy")

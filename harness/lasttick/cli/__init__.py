@@ -109,14 +109,16 @@ def run(
 @app.command()
 def check(
     config: Annotated[Path, typer.Option(metavar="FILE", help="The profile of the target.")] = Path("lasttick.toml"),
-    only: Annotated[str | None, typer.Option(metavar="LAW", help="A law's id, part of ids, or a pattern.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="LAW", help="An id, part of ids, or a pattern; may be repeated.")
+    ] = None,
     budget: Annotated[str | None, typer.Option(metavar="TIME", help="At most so long: 90s, 10m, 1h.")] = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Verdicts as JUnit XML.")] = None,
     markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Verdicts as a page for a CI summary.")] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Which laws, how long, what gaps cost; plays none.")] = False,
     write_scope: Annotated[bool, typer.Option("--write-scope", help="Promise what this run shows.")] = False,
     workers: Annotated[str | None, typer.Option("-n", metavar="N", help="Processes to share the work.")] = None,
-    verbose: Annotated[bool, typer.Option("-v", help="The raw replies of laws that hold, too.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", help="Every raw reply, of laws that hold too.")] = False,
 ) -> int:
     """The laws on your own target; exit 1 when one is broken."""
     from lasttick.cli.check import Asked
@@ -125,7 +127,7 @@ def check(
     return check_target(
         Asked(
             config,
-            only=only,
+            only=tuple(only or ()),
             budget=budget,
             junit=junit,
             markdown=markdown,
@@ -139,7 +141,12 @@ def check(
 
 @app.command()
 def init(
-    profile: Annotated[str | None, typer.Option(metavar="NAME", help="The shipped profile to begin with.")] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The nearest one: approval-http, lease-queue, mcp-gateway or seed-hostagent."
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write it (default lasttick.toml).")] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Write the JSON schema for editors instead.")] = False,
 ) -> int:

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 from lasttick.cli.errors import INCONCLUSIVE, PASSED, UsageError
 
 if TYPE_CHECKING:
-    from lasttick.laws.loaded import Loaded
-    from lasttick.laws.plan import Plan, PlannedLaw
-    from lasttick.laws.preflight import Seen
-    from lasttick.laws.ruling import Rules, Ruling
+    from lasttick.laws.gate.plan import Plan, PlannedLaw
+    from lasttick.laws.gate.preflight import Seen
+    from lasttick.laws.gate.ruling import Rules, Ruling
+    from lasttick.laws.profiles.loaded import Loaded
+    from lasttick.laws.profiles.profile import Profile
     from lasttick.ports import Clock
 
 BUDGET = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)([smh])")
@@ -31,7 +32,7 @@ class Asked:
     """What was typed."""
 
     config: Path
-    only: str | None = None
+    only: tuple[str, ...] = ()
     budget: str | None = None
     junit: Path | None = None
     markdown: Path | None = None
@@ -45,13 +46,13 @@ def check(asked: Asked, clock: Clock | None = None) -> int:
     """Raises UsageError, GateError, Unreachable, ProfileError; each carries its exit code."""
     budget_s = seconds_of(asked.budget)
     _refuse_wrong_options(asked)
-    from lasttick.laws.load import load
+    from lasttick.laws.profiles.load import load
 
     loaded = load(asked.config, os.environ)
     rules = _rules(asked, loaded, clock)
     from lasttick.cli.check_play import collect, play
 
-    found = collect(asked.config, asked.only) if asked.plan or asked.only is not None else None
+    found = collect(asked.config, asked.only) if asked.plan or asked.only else None
     if asked.plan:
         assert found is not None
         return _print_plan([one.planned for one in found], loaded, asked.config)
@@ -86,9 +87,9 @@ def _refuse_wrong_options(asked: Asked) -> None:
     workers = asked.workers
     if workers is not None and workers != "auto" and not (workers.isascii() and workers.isdigit()):
         raise UsageError(f"-n is {workers!r}", "a number of processes, or auto", "try -n 2")
-    if asked.only is not None and not asked.only.strip():
-        raise UsageError(f"--only is {asked.only!r}", "the id of a law, part of one, or a pattern", "drop it for all")
-    for other, given in (("--plan", asked.plan), ("--only", asked.only is not None)):
+    if (blank := next((only for only in asked.only if not only.strip()), None)) is not None:
+        raise UsageError(f"--only is {blank!r}", "the id of a law, part of one, or a pattern", "drop it for all")
+    for other, given in (("--plan", asked.plan), ("--only", bool(asked.only))):
         if asked.write_scope and given:
             raise UsageError(
                 f"--write-scope with {other}", "a whole run, as the scope is what it shows", f"drop {other}"
@@ -98,9 +99,9 @@ def _refuse_wrong_options(asked: Asked) -> None:
 def _rules(asked: Asked, loaded: Loaded, clock: Clock | None) -> Rules:
     """Scope and baseline beside the profile, under its name. Raises GateError for one that cannot be read."""
     from lasttick.engine.clock import SystemClock
-    from lasttick.laws.baseline import read_baseline
-    from lasttick.laws.ruling import Rules
-    from lasttick.laws.scope import policy_of, read_scope
+    from lasttick.laws.gate.baseline import read_baseline
+    from lasttick.laws.gate.ruling import Rules
+    from lasttick.laws.gate.scope import policy_of, read_scope
     from lasttick.requirements import load_catalogue
 
     laws = [law.id for law in load_catalogue().laws]
@@ -115,8 +116,8 @@ def _rules(asked: Asked, loaded: Loaded, clock: Clock | None) -> Rules:
 
 def _finish(asked: Asked, rules: Rules, rulings: list[Ruling], loaded: Loaded, *, sound: bool) -> int:
     """The files that were asked for, and the exit code. `sound`: whether every law that was started is in there."""
-    from lasttick.laws.outcome_files import junit, markdown, summary
-    from lasttick.laws.ruling import exit_code, scope_of
+    from lasttick.laws.gate.outcome_files import junit, markdown, summary
+    from lasttick.laws.gate.ruling import exit_code, scope_of
 
     code = exit_code(rulings)
     if code == PASSED and not sound:
@@ -132,8 +133,7 @@ def _finish(asked: Asked, rules: Rules, rulings: list[Ruling], loaded: Loaded, *
     if asked.junit is not None:
         _write(asked.junit, junit(rulings))
     if asked.markdown is not None:
-        place = loaded.profile.target.url or " ".join(loaded.profile.target.command or ())
-        _write(asked.markdown, markdown(rulings, target=place, code=code))
+        _write(asked.markdown, markdown(rulings, target=loaded.place, code=code))
     return code
 
 
@@ -144,14 +144,16 @@ def _write(file: Path, text: str) -> None:
 
 def _print_plan(laws: list[PlannedLaw], loaded: Loaded, config: Path) -> int:
     """Raises GateError when the tolerance does not fit the target's round trip."""
-    from lasttick.laws.beginning import measure
     from lasttick.laws.deployment import Deployment
-    from lasttick.laws.errors import Unreachable
-    from lasttick.laws.plan import plan
-    from lasttick.laws.preflight import Seen
+    from lasttick.laws.gate.beginning import measure
+    from lasttick.laws.gate.errors import Unreachable
+    from lasttick.laws.gate.outcome_files import plain
+    from lasttick.laws.gate.plan import plan
+    from lasttick.laws.gate.preflight import Seen
+    from lasttick.laws.judges.tools import unseen
 
     async def planned() -> Plan:
-        return await plan(laws, Deployment(loaded.profile, run="plan"), seen.resources or 1)
+        return await plan(laws, Deployment(loaded.profile, run="plan"), seen.resources or 1, seen.tools)
 
     note = ""
     try:
@@ -171,14 +173,27 @@ def _print_plan(laws: list[PlannedLaw], loaded: Loaded, config: Path) -> int:
         print("\nwhat each gap costs")
         for verb, lost in found.gaps.items():
             print(f"  {verb:<16}  {', '.join(lost)}")
+    if lacking := _planned_later(loaded.profile):
+        print(f"\nnot built yet: {lacking}")
     print(f"\n{_round_trip(seen, note)}")
+    for sentence in unseen(loaded.profile, seen.tools):
+        print(f"lasttick: {plain(sentence)}", file=sys.stderr)
     return PASSED
+
+
+def _planned_later(profile: Profile) -> str:
+    """Laws of the catalogue that no code plays yet, of the sections that the profile binds."""
+    from lasttick.requirements import load_catalogue
+
+    sections = [verb.partition(".")[0] for verb in profile.bound_verbs()]
+    later = [law.id for law in load_catalogue().laws if law.planned is not None]
+    return ", ".join(id_ for id_ in later if id_.partition("/")[0] in sections)
 
 
 def _resources(seen: Seen) -> str:
     if seen.resources is None:
         return "one resource at a time, as nothing says how many there are"
-    return f"{seen.resources} resources at a time"
+    return f"{seen.resources} resource{'' if seen.resources == 1 else 's'} at a time"
 
 
 def _round_trip(seen: Seen, note: str) -> str:

@@ -20,16 +20,17 @@ import pytest
 
 from lasttick.cli.errors import INCONCLUSIVE, INTERRUPTED, USAGE, UsageError
 from lasttick.evidence import RunFolder, ScenarioResult, recorded_events
-from lasttick.laws.beginning import Beginning, begin
-from lasttick.laws.outcome_files import lines_of, plain
-from lasttick.laws.plan import PlannedLaw
-from lasttick.laws.ruling import Rules, Ruling, by_law
+from lasttick.laws.gate.beginning import Beginning, begin
+from lasttick.laws.gate.outcome_files import lines_of, plain
+from lasttick.laws.gate.plan import PlannedLaw
+from lasttick.laws.gate.ruling import Rules, Ruling, by_law
+from lasttick.laws.judges.tools import unseen
 from lasttick.marks import MARK
 from lasttick.plugin import BEGINNING, PROPERTY, REPORTER
 from lasttick.requirements import matches, nearby, scenarios_folder
 
 if TYPE_CHECKING:
-    from lasttick.laws.loaded import Loaded
+    from lasttick.laws.profiles.loaded import Loaded
 
 REPORTS = "reports"
 FINE = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -57,26 +58,24 @@ def laws_folder() -> Path:
     return scenarios_folder(Path(__file__).parent) / "laws"
 
 
-def collect(config: Path, only: str | None) -> list[Collected]:
-    """The laws, or those that `only` names: an id, a part of ids, or a shell pattern. Raises UsageError."""
+def collect(config: Path, only: Sequence[str]) -> list[Collected]:
+    """The laws, or those that `only` names: ids, parts of ids, or shell patterns. Raises UsageError."""
     collector = _Collector()
     said = io.StringIO()
-    with redirect_stdout(said):
+    with redirect_stdout(said), _without_options_of_the_user():
         status = pytest.main([*_arguments(config, [str(laws_folder())]), "--collect-only"], plugins=[collector])
     if status != pytest.ExitCode.OK:
         raise _uncollected(collector.problems or said.getvalue().splitlines()[-1:])
     laws = collector.laws
-    if only is None:
-        return laws
-    found = [one for one in laws if matches(only, one.planned.law)]
-    if not found:
-        ids = sorted({one.planned.law for one in laws})
-        raise UsageError(
-            f"no law matches {only!r}",
-            "the id of a law, part of one, or a shell pattern such as 'lease/*'",
-            f"try one of: {', '.join(nearby(only, ids) or ids)}",
-        )
-    return found
+    ids = sorted({one.planned.law for one in laws})
+    for pattern in only:
+        if not any(matches(pattern, id_) for id_ in ids):
+            raise UsageError(
+                f"no law matches {pattern!r}",
+                "the id of a law, part of one, or a shell pattern such as 'lease/*'",
+                f"try one of: {', '.join(nearby(pattern, ids) or ids)}",
+            )
+    return [one for one in laws if not only or any(matches(pattern, one.planned.law) for pattern in only)]
 
 
 def play(
@@ -104,7 +103,7 @@ def play(
         said = io.StringIO()
         left: list[str] = []
         try:
-            with redirect_stdout(said):
+            with redirect_stdout(said), _without_options_of_the_user():
                 status = pytest.main(arguments, plugins=[gathered])
         finally:
             left = [str(one) for one in beginning.finish()]
@@ -191,6 +190,8 @@ class _Gathered:
     def say_beginning(self) -> None:
         if self._beginning.ended:
             print(f"ended what an earlier run had left on the target: {self._beginning.ended} sessions and leases")
+        for line in unseen(self._beginning.loaded.profile, self._beginning.seen.tools):
+            print(f"lasttick: {plain(line)}", file=sys.stderr)
         for left in self._beginning.left:
             print(f"an earlier run's: {plain(str(left))}", file=sys.stderr)
 
@@ -216,8 +217,14 @@ class _Gathered:
 
     def _print(self, ruling: Ruling) -> None:
         self._printed.append(ruling.law)
-        replies = self._replies(ruling) if self._verbose and not ruling.replies else []
-        print("\n".join(lines_of(ruling, replies)), file=self._out, flush=True)
+        replies = self._replies(ruling) if self._verbose else []
+        if replies and ruling.replies:
+            replies = ["  all that this law said:", *replies]
+        try:
+            print("\n".join(lines_of(ruling, replies)), file=self._out, flush=True)
+        except BrokenPipeError:
+            # The reader has gone (`lasttick check | head`): the run goes on, and its exit code still counts.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._out.fileno())
 
     def _replies(self, ruling: Ruling) -> list[str]:
         """What was answered in the law's own history."""
@@ -238,9 +245,19 @@ class _Gathered:
 def _arguments(config: Path, paths: Sequence[str]) -> list[Any]:
     """Nothing of the user's own pytest settings and plugins: they are about other tests."""
     arguments = [*paths, "-c", os.devnull, "--rootdir=.", "--import-mode=importlib", "-p", "no:cacheprovider"]
-    arguments += ["--disable-plugin-autoload", "-p", "lasttick.plugin"]
+    arguments += ["--disable-plugin-autoload", "-p", "lasttick.plugin", "--capture=no"]
     arguments += ["-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning"]
     return [*arguments, "--lasttick-config", str(config)]
+
+
+@contextmanager
+def _without_options_of_the_user() -> Iterator[None]:
+    before = os.environ.pop("PYTEST_ADDOPTS", None)
+    try:
+        yield
+    finally:
+        if before is not None:
+            os.environ["PYTEST_ADDOPTS"] = before
 
 
 @contextmanager

@@ -14,7 +14,7 @@ VARIABLE = re.compile(r"(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 def init(profile: str | None, out: Path | None, *, schema: bool) -> int:
     """Raises UsageError when neither is asked for, InitError for an unknown name or a file that is there already."""
-    from lasttick.laws.init import profile_text, profiles, write_profile, write_schema
+    from lasttick.laws.profiles.init import profile_text, profiles, write_profile, write_schema
 
     if schema and profile is None:
         write_schema(out or SCHEMA)

@@ -10,15 +10,18 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lasttick.cli.errors import FAILED, PASSED, USAGE, UsageError
 from lasttick.requirements import collect_claims, load_catalogue, matches, nearby, scenarios_folder
 from lasttick.sweep.kills import Fate, fate, findings, unproven_claims
 from lasttick.sweep.matrix import REFERENCE, Matrix, MatrixError, Row, stem, to_play
 
+if TYPE_CHECKING:
+    from lasttick.mutants import Mutant
+
 VERSION = 1
 EXAMPLES_MAX = 3
-SYSTEM = "hostagent"
 
 
 class Broken(Exception):
@@ -62,19 +65,17 @@ def run_mutants(pattern: str | None, *, seed: int, workers: str | None, as_json:
         raise UsageError(
             f"no mutant matches {pattern!r}", "part of a mutant id, or a shell pattern", f"near it: {near}"
         )
-    folder = scenarios_folder(Path.cwd()) / SYSTEM
-    try:
-        with Matrix(folder, seed=seed, workers=count, examples_max=EXAMPLES_MAX) as matrix:
-            print("lasttick: playing the reference", file=sys.stderr)
-            reference, changeable = matrix.reference()
-            _refuse_red_reference(reference)
-            claims = _claims(folder.parent, reference)
-            jobs = {one.id: to_play(one.id, one.breaks, changeable, claims) for one in mutants}
-            rows = matrix.mutants(jobs, Progress(len(mutants)).tell)
-    except MatrixError as error:
-        raise Broken(str(error)) from error
-    total = len({stem(id_) for id_, verdict in reference.verdicts.items() if verdict != "not_applicable"})
-    fates = [fate(one.id, one.breaks, row.verdicts, claims, total) for one, row in zip(mutants, rows, strict=True)]
+    fates: list[Fate] = []
+    claims: dict[str, tuple[str, ...]] = {}
+    progress = Progress(len(mutants))
+    for system in dict.fromkeys(one.system for one in mutants):
+        of_system = [one for one in mutants if one.system == system]
+        try:
+            told, claimed = _of_system(system, of_system, seed=seed, workers=count, progress=progress)
+        except MatrixError as error:
+            raise Broken(str(error)) from error
+        fates += told
+        claims |= claimed
     required = [] if pattern else [one.id for one in load_catalogue().requirements if one.planned is None]
     said = findings(fates, required)
     if as_json:
@@ -90,6 +91,23 @@ def run_mutants(pattern: str | None, *, seed: int, workers: str | None, as_json:
     killed = sum(one.killed for one in fates)
     print(f"lasttick: {killed} of {len(fates)} mutants killed, {len(unproven)} claims unproven", file=sys.stderr)
     return FAILED if said else PASSED
+
+
+def _of_system(
+    system: str, mutants: Sequence[Mutant], *, seed: int, workers: int, progress: Progress
+) -> tuple[list[Fate], dict[str, tuple[str, ...]]]:
+    """What became of the mutants of one system, and the claims of its scenarios. Raises MatrixError, Broken."""
+    folder = scenarios_folder(Path.cwd()) / system
+    with Matrix(folder, seed=seed, workers=workers, examples_max=EXAMPLES_MAX) as matrix:
+        print(f"lasttick: playing the reference of {system}", file=sys.stderr)
+        reference, changeable = matrix.reference()
+        _refuse_red_reference(reference)
+        claims = _claims(folder.parent, reference)
+        jobs = {one.id: to_play(one.id, one.breaks, changeable, claims) for one in mutants}
+        rows = matrix.mutants(jobs, progress.tell)
+    total = len({stem(id_) for id_, verdict in reference.verdicts.items() if verdict != "not_applicable"})
+    fates = [fate(one.id, one.breaks, row.verdicts, claims, total) for one, row in zip(mutants, rows, strict=True)]
+    return fates, claims
 
 
 class Progress:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import Any
 
-from lasttick.laws.profile import Binding, Reach
+from lasttick.laws.profiles.problems import did_you_mean
+from lasttick.laws.profiles.profile import Binding, Profile, Reach
 from lasttick.laws.reply import NotFound, Reply, find
 from lasttick.laws.said import Mark
 from lasttick.laws.templates import UnknownName, fill, fill_path, names_in
@@ -15,6 +16,23 @@ from lasttick.laws.wire.message import Message
 
 DURATIONS = ("ttl", "timeout", "hold", "seconds")
 SENT = {"tool", "args", "meta", "http", "query", "headers", "json_", "form", "run", "env", "stdin", "python"}
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How one verb is sent: its binding with `same` followed, the verb that leads to, and whether it places a mark."""
+
+    binding: Binding
+    origin: str
+    marked: bool
+
+
+def way_of(profile: Profile, verb: str, route: str | None) -> Way | None:
+    """None: not bound. Raises KeyError for no verb at all."""
+    binding = profile.reach(verb, route)
+    if binding is None:
+        return None
+    return Way(binding, profile.stands_for(verb, route), wants_mark(binding))
 
 
 def inputs_as_names(inputs: Mapping[str, Any], mark: Mark | None) -> dict[str, Any]:
@@ -37,14 +55,7 @@ def wants_mark(binding: Reach) -> bool:
 
 def names_wanted(binding: Reach) -> tuple[str, ...]:
     """The names in the templates of what is sent."""
-    return _names_wanted(binding.model_dump_json(include=SENT))
-
-
-@lru_cache(maxsize=512)
-def _names_wanted(text: str) -> tuple[str, ...]:
-    import json
-
-    return tuple(names_in(json.loads(text)))
+    return tuple(names_in(binding.model_dump(include=SENT)))
 
 
 def message_of(
@@ -87,7 +98,12 @@ def message_of(
         if binding.python is not None:
             return Message("python", binding.python, args=fill(binding.args, names), timeout_s=limit_s)
     except UnknownName as error:
-        raise NotShown(f"{verb}: {error}") from error
+        # The loader has seen that something puts it out, or gives it: here it was not said yet.
+        raise NotShown(
+            f"{verb}: {{{error.name}}} has no value here: nothing that was said before has put it out\n"
+            f"  expected: one of {', '.join(error.known)} (docs/check.md, Templates)\n"
+            f"  next: {did_you_mean(error.name, error.known, f'put {error.name} out of a verb that comes before')}"
+        ) from error
     return None
 
 

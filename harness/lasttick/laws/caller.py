@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lasttick.laws import binding as bindings
 from lasttick.laws.conditions import matches, outcome_of
-from lasttick.laws.profile import Binding, CallerSpec, Outcome, Poll
+from lasttick.laws.profiles.profile import Binding, CallerSpec, Outcome, Poll
 from lasttick.laws.reply import NotFound, Reply, find
 from lasttick.laws.said import Said
 from lasttick.laws.verdict import NotApplicable, NotShown
@@ -85,11 +85,6 @@ class Caller:
         spec = self.spec if route is None else self.spec.model_copy(update={"route": route})
         return self.target.keep(Caller(self.target, self.name, spec))
 
-    @property
-    def has_session(self) -> bool:
-        """Whether the target has said anything that this session goes by, and that another could present."""
-        return self.wire.session_id is not None or bool(self.names)
-
     def borrow(self, other: Caller) -> None:
         """From now on present the other's session, with one's own credentials; it is not this caller's to end."""
         self.wire.borrow(other.wire)
@@ -120,15 +115,15 @@ class Caller:
         outputs are not in the answer.
         """
         profile = self.target.deployment.profile
-        binding = profile.reach(verb, self.spec.route)
-        if binding is None:
+        way = self.target.deployment.way(verb, self.spec.route)
+        if way is None:
             raise NotApplicable(f"needs the verb {verb}, which the profile does not bind")
+        binding, origin = way.binding, way.origin
         given = {name: value for name, value in inputs.items() if value not in (None, "")}
-        mark = self.target.deployment.mark(self.name) if bindings.wants_mark(binding) else None
+        mark = self.target.deployment.mark(self.name) if way.marked else None
         names = ChainMap(
             bindings.inputs_as_names(given, mark), dict(about or {}), self.names, dict(self.spec.vars), profile.vars
         )
-        origin = profile.stands_for(verb, self.spec.route)
         ref = self.target.next_ref()
         message = bindings.message_of(binding, names, verb, profile.target.timeout_s, given.get("hold", 0.0))
         self.target.starts(ref, self, verb, message, mark)

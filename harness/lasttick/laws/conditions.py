@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from lasttick.laws.profile import Condition, Outcome, Outcomes
+from lasttick.laws.profiles.profile import Condition, Outcome, Outcomes
 from lasttick.laws.reply import NotFound, Reply, find
 
 LOST_STATUS = (408, 504)

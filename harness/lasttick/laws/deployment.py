@@ -16,10 +16,11 @@ from typing import Any, Protocol
 import httpx
 
 from lasttick.engine.trace import Redactor
+from lasttick.laws.binding import Way, way_of
 from lasttick.laws.pool import Pool
-from lasttick.laws.profile import CallerSpec, Profile
+from lasttick.laws.profiles.loaded import hide
+from lasttick.laws.profiles.profile import CallerSpec, Profile
 from lasttick.laws.said import Effect, Mark, Said
-from lasttick.laws.secrets import forms
 from lasttick.laws.templates import as_text, fill, names_in
 from lasttick.laws.wire.message import Wire
 
@@ -82,6 +83,7 @@ class Deployment:
     redact: Redactor = field(default_factory=Redactor)
     history: list[Said] = field(default_factory=list)
     round_trips_s: list[float] = field(default_factory=list)
+    _ways: dict[tuple[str, str | None], Way | None] = field(default_factory=dict)
     _pool: Pool | None = None
     _pool_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _marks: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
@@ -91,9 +93,14 @@ class Deployment:
 
     def __post_init__(self) -> None:
         self.began_s = asyncio.get_running_loop().time()
-        for name, value in self.secrets.items():
-            for form in forms(value):
-                self.redact.learn(form, f"[{name}]")
+        hide(self.secrets, self.redact)
+
+    def way(self, verb: str, route: str | None = None) -> Way | None:
+        """How a verb is sent, found once for each route; None: not bound."""
+        key = (verb, route)
+        if key not in self._ways:
+            self._ways[key] = way_of(self.profile, verb, route)
+        return self._ways[key]
 
     def wire(self, name: str, spec: CallerSpec) -> Wire:
         """A new session's wire for a caller; nothing is sent yet."""

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 
 from lasttick.laws.deployment import Controls, Deployment
 from lasttick.laws.effects import effects_of
-from lasttick.laws.init import profile_text
-from lasttick.laws.load import Loaded, loads
+from lasttick.laws.profiles.init import profile_text
+from lasttick.laws.profiles.load import Loaded, loads
 from lasttick.laws.said import Effect
 from lasttick.laws.target import Target
 from lasttick.laws.verdict import some_case

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lasttick.laws.profile import Outcome
+from lasttick.laws.profiles.profile import Outcome
 from lasttick.laws.reply import Reply
 
 
@@ -60,10 +60,23 @@ class Said:
         return self.outcome in ("busy", "denied")
 
     @property
+    def answer(self) -> str:
+        """How it was answered, in words. Of an error: what no rule knows, for that is what has to be written."""
+        if self.outcome != "error":
+            return f"answered {self.outcome}"
+        return f"answered error; no rule of [outcomes] knows {self._unknown()} (docs/check.md, Outcomes)"
+
+    @property
     def resource(self) -> str | None:
         """The resource it is about: put out by the target, else as it was asked for."""
         found = self.out.get("resource", self.inputs.get("resource"))
         return None if found in (None, "") else str(found)
+
+    def _unknown(self) -> str:
+        error = self.reply.error
+        if isinstance(error, Mapping) and isinstance(error.get("code"), int | str):
+            return f"error code {error['code']}"
+        return f"HTTP {self.reply.status}" if (self.reply.status or 0) >= 400 else "this reply"
 
     def shown(self) -> str:
         """A line for people: who said what, when, and the raw reply (already redacted)."""

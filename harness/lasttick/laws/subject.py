@@ -113,13 +113,17 @@ class Subject:
         return None
 
     async def give_up(self) -> float:
-        """Free it as far as the verbs can; the instant from which it is free in any case."""
+        """Give back whatever was granted here, whatever the clock says; the instant from which it must be free.
+
+        A TTL that is over is only what the profile declares. What may still be held stays in the journal: the end of
+        the run tries again, and names it.
+        """
         lag_s = self.target.lag_s("lease.release")
         free_s = 0.0
-        for caller, until_s in list(self._held_until_s.items()):
-            if until_s + lag_s <= self.target.now_s:
-                self._lose(caller)
-            elif not await self._given_back(caller):
+        # The present holder first: who lost it is refused then, wherever both go by the same name.
+        for caller in sorted(self._held_until_s, key=lambda caller: caller is not self.holder):
+            until_s = self._held_until_s[caller]
+            if not await self._given_back(caller):
                 free_s = max(free_s, until_s + lag_s)
         return free_s
 
@@ -152,13 +156,24 @@ class Subject:
 
     async def _given_back(self, caller: Caller) -> bool:
         """Whether the caller surely holds nothing any more."""
-        said = None
+        if not self._can_give_back(caller):
+            if over := self._held_until_s[caller] + self.target.lag_s("lease.release") <= self.target.now_s:
+                self._lose(caller)  # nothing but its TTL frees it here
+            return over
+        may_end_s = self.may_end_s(caller)
         with contextlib.suppress(NotShown, NotApplicable, asyncio.CancelledError):
-            if not caller.over and caller.can("lease.release"):
-                said = await self.release(caller)
-            elif not caller.over and self.target.lease.session_end == "frees" and caller.can("session.end"):
-                said = await self.end_session(caller)
-        return said is not None and said.ok
+            if caller.over and not caller.can("session.open"):
+                await caller.again()  # new connections are all that it needs to be the same again
+            if not caller.over:
+                by_release = caller.can("lease.release")
+                said = await (self.release(caller) if by_release else self.end_session(caller))
+                if said.refused and said.answered_s >= may_end_s:
+                    self._lose(caller)  # it has run out
+        return caller not in self._held_until_s
+
+    def _can_give_back(self, caller: Caller) -> bool:
+        by_end = self.target.lease.session_end == "frees" and caller.can("session.end")
+        return by_end or caller.can("lease.release")
 
     def _granted(self, caller: Caller, said: Said) -> None:
         self.holder = caller

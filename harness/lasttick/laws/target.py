@@ -14,7 +14,7 @@ from lasttick.engine.trace import Trace
 from lasttick.laws.caller import Caller
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.effects import effects_of
-from lasttick.laws.profile import CallerSpec, LeaseVerbs
+from lasttick.laws.profiles.profile import CallerSpec, LeaseVerbs
 from lasttick.laws.said import Effect, Mark, Said
 from lasttick.laws.subject import Subject
 from lasttick.laws.verdict import NotApplicable, NotShown, control

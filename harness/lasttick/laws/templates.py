@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from lasttick.laws.problems import did_you_mean
+from lasttick.laws.profiles.problems import did_you_mean
 
 _NAME = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _PIECE = re.compile(r"\{\{|\}\}|" + _NAME.pattern)

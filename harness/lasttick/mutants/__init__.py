@@ -52,6 +52,11 @@ class Mutant:
     patch: Callable[[Seam], AbstractContextManager[None]]
     ruling: int | None = None
 
+    @property
+    def system(self) -> str:
+        """Whose wrong version it is: the first part of its id."""
+        return self.id.partition("/")[0]
+
     def applied(self) -> AbstractContextManager[None]:
         """While open, parts that start are the wrong version."""
         return self.patch(Seam())
@@ -63,9 +68,9 @@ class UnknownMutant(Exception):
 
 def catalogue() -> list[Mutant]:
     """All mutants, sorted by id."""
-    from lasttick.mutants import hostagent
+    from lasttick.mutants import gateway, hostagent
 
-    return sorted(hostagent.MUTANTS, key=lambda mutant: mutant.id)
+    return sorted([*gateway.MUTANTS, *hostagent.MUTANTS], key=lambda mutant: mutant.id)
 
 
 def find(mutant_id: str) -> Mutant:

@@ -9,9 +9,11 @@ import shlex
 import textwrap
 from collections.abc import Sequence
 
-from lasttick.evidence import Event, ScenarioResult
+from lasttick.evidence import Event, Manifest, ScenarioResult
 from lasttick.report.lanes import lanes
 
+CONFIG_OPTION = "--lasttick-config"
+PROFILE = "lasttick.toml"
 WORDS = {"fail": "FAIL", "inconclusive": "INCONCLUSIVE", "pass": "PASS", "not_applicable": "NOT APPLICABLE"}
 
 
@@ -48,6 +50,22 @@ def replay_command(scenario_id: str, *, run: str) -> str:
     For a property scenario that was falsified it plays the shrunk example alone.
     """
     return shlex.join(["lasttick", "replay", run, scenario_id])
+
+
+def check_command(config: str, law: str | None = None) -> str:
+    """The command that plays the laws of a profile on its live target, or one of them: there is nothing to replay."""
+    words = ["lasttick", "check"]
+    words += [] if config == PROFILE else ["--config", config]
+    return shlex.join(words if law is None else [*words, "--only", law])
+
+
+def live_profile(manifest: Manifest) -> str | None:
+    """The profile of a run on a live target, as it was named; None: no such run."""
+    if manifest.mode != "live":
+        return None
+    words = list(manifest.command_line)
+    at = words.index(CONFIG_OPTION) + 1 if CONFIG_OPTION in words else len(words)
+    return words[at] if at < len(words) else PROFILE
 
 
 def run_command(scenario_id: str, *, seed: int, mode: str) -> str:

@@ -20,6 +20,7 @@ from lasttick.evidence import (
     read_verdicts,
 )
 from lasttick.evidence.files import write_text
+from lasttick.report.failure import check_command, live_profile
 from lasttick.report.html_scenario import scenario_html
 from lasttick.report.html_style import STYLE
 from lasttick.report.html_text import Html, join, tag
@@ -29,9 +30,9 @@ WORST_FIRST: tuple[VerdictWord, ...] = ("fail", "inconclusive", "pass", "not_app
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 TONES = (
     ("ok", "ok"),
-    ("refused", "refused as busy"),
+    ("refused", "refused: busy or denied"),
     ("error", "error"),
-    ("open", "no answer"),
+    ("open", "no answer, or not yet"),
     ("trouble", "trouble on purpose"),
     ("clash", "two at once"),
 )
@@ -76,10 +77,11 @@ def render(folder: Path) -> str:
 
 def _header(run: RunVerdicts, manifest: Manifest) -> Html:
     counts = run.counts
+    config = live_profile(manifest)
     facts: dict[str, str | int] = {
-        "seed": manifest.seed,
+        **({"seed": manifest.seed} if config is None else {"profile": config}),
         "mode": manifest.mode,
-        "target": ", ".join(f"{system} = {what}" for system, what in manifest.targets.items()),
+        **_targets(manifest, config),
         "started": manifest.started,
         **manifest.versions,
     }
@@ -100,8 +102,20 @@ def _header(run: RunVerdicts, manifest: Manifest) -> Html:
             class_="counts",
         ),
         tag("div", *[tag("span", tag("b", name), value) for name, value in facts.items()], class_="facts small"),
-        tag("div", tag("code", " ".join(manifest.command_line)), class_="soft small"),
+        tag(
+            "div",
+            tag("code", " ".join(manifest.command_line) if config is None else check_command(config)),
+            class_="soft small",
+        ),
     )
+
+
+def _targets(manifest: Manifest, config: str | None) -> dict[str, str]:
+    """What filled the places; of a live target its address, where it is more than the profile's name."""
+    if config is None:
+        return {"target": ", ".join(f"{system} = {what}" for system, what in manifest.targets.items())}
+    shown = ", ".join(what for what in manifest.targets.values() if what != config)
+    return {"target": shown} if shown else {}
 
 
 def _ids(

@@ -28,8 +28,11 @@ ROW_PX = 18
 LEFT_PC, WIDTH_PC = 0.5, 97.0
 
 
-def lanes_html(events: Sequence[Event], *, moment_s: float | None = None) -> Html:
-    """The lanes of one example; empty when it has nothing to draw. `moment_s`: an instant to mark, as of a failure."""
+def lanes_html(events: Sequence[Event], *, moment_s: float | None = None, time: str = "virtual time") -> Html:
+    """The lanes of one example; empty when it has nothing to draw. `moment_s`: an instant to mark, as of a failure.
+
+    `time`: what the axis is called.
+    """
     history = next(iter(histories(events)), None)
     if history is None:
         return Html()
@@ -38,7 +41,7 @@ def lanes_html(events: Sequence[Event], *, moment_s: float | None = None) -> Htm
         return Html()
     axis = _axis(history, moment_s)
     colours = _colours(history)
-    rows = [_lane("", Html(), axis.ruler(), height_px=16, what="virtual time")]
+    rows = [_lane("", Html(), axis.ruler(), height_px=16, what=time)]
     by_actor: dict[str, list[Deed]] = {}
     for deed in told:
         by_actor.setdefault(deed.actor, []).append(deed)

@@ -5,7 +5,7 @@ The text lanes and the HTML lanes draw the same deeds. A lease is told by the ju
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -15,6 +15,8 @@ Tone: TypeAlias = Literal["ok", "refused", "error", "open", "mark", "trouble", "
 STARTS = ("call.start", "cloud.assign")
 ENDS = ("call.end", "cloud.result")
 MARKS = ("session.end", "part.stop", "part.kill")
+TONE_OF_OUTCOME: Mapping[str, Tone] = {"busy": "refused", "denied": "refused", "lost": "open", "pending": "open"}
+"""What a law made of another system's answer, whatever that system calls it."""
 QUIET = ("session.open", "part.start", "cloud.heartbeat")
 
 
@@ -68,7 +70,9 @@ def _outcome(end: Event | None) -> tuple[str, Tone]:
         return str(end.data.get("failure_reason") or end.data.get("status") or "done"), "ok" if done else "error"
     if end.data.get("ok"):
         return "ok", "ok"
-    reason = end.data.get("reason")
+    reason, outcome = end.data.get("reason"), end.data.get("outcome")
+    if isinstance(outcome, str) and outcome in TONE_OF_OUTCOME:
+        return str(reason or outcome), TONE_OF_OUTCOME[outcome]
     return str(reason or end.data.get("code") or "error"), "refused" if reason == "device_busy" else "error"
 
 

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from lasttick.reference.hostagent.busy_tracker import McpBusyTracker
     from lasttick.targets.cloud import CloudHandle
     from lasttick.targets.device import Device
+    from lasttick.targets.gateway.client import ClientRung
+    from lasttick.targets.gateway.handle import Gateway, GatewayOptions, GatewayPart
+    from lasttick.targets.gateway.secrets import Secrets
 
 T = TypeVar("T")
 
@@ -57,6 +60,7 @@ class World(ABC):
         self._tasks: dict[asyncio.Task[Any], None] = {}
         self._hosts: list[Host] = []
         self._cloud: CloudHandle | None = None
+        self._gateways: list[Gateway] = []
         self._sessions = 0
         self._refs: dict[str, int] = {}
         self._clients = 0
@@ -155,6 +159,25 @@ class World(ABC):
     async def cloud(self, **options: Any) -> CloudHandle:
         """The cloud control plane of this world (one; started at the first call). Hosts started later report to it."""
 
+    async def gateway(self, **options: Any) -> Gateway:
+        """Start a tool gateway: platform, trusted agent, third party and model. Options: the fields of
+        `lasttick.targets.gateway.handle.GatewayOptions`. Raises StartRefused.
+        """
+        from lasttick.targets.gateway.handle import begin
+
+        gateway = await begin(self, len(self._gateways), options)
+        self._gateways.append(gateway)
+        return gateway
+
+    @abstractmethod
+    def gateway_part(self, options: GatewayOptions, number: int, secrets: Secrets) -> GatewayPart:
+        """The parts of this world's gateway `number` (from 0), not yet started."""
+
+    @property
+    @abstractmethod
+    def wall_s(self) -> float:
+        """The wall clock that the parts read: seconds since 1970."""
+
     @abstractmethod
     def device(self, device_id: str) -> Device:
         """A device of this world's rack, by its id."""
@@ -174,6 +197,14 @@ class World(ABC):
     def busy_tracker(self, ttl_s: float | None = None) -> McpBusyTracker:
         """The reference's `McpBusyTracker` on this world's clock (memory rung)."""
         raise Inconclusive(f"a busy tracker of its own exists in virtual mode only, not in {self.mode} mode")
+
+    def tool_client(self) -> ClientRung:
+        """The agent's gateway client by itself, before a platform that is not ours (memory rung)."""
+        raise Inconclusive(f"a gateway client by itself exists in virtual mode only, not in {self.mode} mode")
+
+    def agent_secret(self, value: str) -> object:
+        """The reference's `AGENT_SERVICE_SECRET`, as its code holds it (memory rung)."""
+        raise Inconclusive(f"a secret by itself exists in virtual mode only, not in {self.mode} mode")
 
     async def post(self, url: str, body: Any) -> dict[str, Any]:
         """POST JSON to a part of this world and return its JSON. Raises AssertionError for an error status."""
@@ -302,6 +333,8 @@ class World(ABC):
         """Stop every part and cancel what runs, whatever became of it: the scenario has failed already."""
         for host in self._hosts:
             await host.shut()
+        for gateway in self._gateways:
+            await gateway.shut()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
