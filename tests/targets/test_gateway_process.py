@@ -162,6 +162,17 @@ def test_a_mutant_is_one_in_every_process_that_runs_our_code() -> None:
     play(story, mutant)
 
 
+def test_another_agent_program_in_the_fakes_place() -> None:
+    async def story(world: Any) -> None:
+        gateway = await ready(world, hermes_command=f"{sys.executable} -c 'import sys; print(sys.argv[1:])'")
+        answer = await gateway.chat("org-a", "hi", skill="orders")
+        assert answer.text == "['chat', '-Q', '-t', 'humanwork', '-q', 'hi']"
+        (turn,) = await gateway.hermes_turns()
+        assert (turn.argv[0], turn.status) == (sys.executable, 0)
+
+    play(story)
+
+
 def test_what_process_mode_refuses() -> None:
     async def story(world: Any) -> None:
         with pytest.raises(StartRefused, match="RUNNER_JWT_SECRET is too short"):

@@ -354,6 +354,14 @@ def test_a_part_that_refuses_to_start(options: dict[str, Any]) -> None:
     play(story)
 
 
+def test_another_agent_program_needs_processes() -> None:
+    async def story(world: Any) -> None:
+        with pytest.raises(Inconclusive, match="in process mode only"):
+            await world.gateway(hermes_command="hermes")
+
+    play(story)
+
+
 def test_an_option_that_does_not_exist() -> None:
     async def story(world: Any) -> None:
         with pytest.raises(TypeError, match="hermes_verison"):

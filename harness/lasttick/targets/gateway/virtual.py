@@ -13,9 +13,9 @@ from lasttick.reference.gateway.config import GatewayConfig
 from lasttick.reference.gateway.platform import Platform
 from lasttick.reference.hostagent.start_error import StartError
 from lasttick.targets.gateway.container import container_environ, prepare
-from lasttick.targets.gateway.handle import TURN_S, Addresses, GatewayOptions, PartName
 from lasttick.targets.gateway.held_agent import HeldAgent
 from lasttick.targets.gateway.hermes import InProcessHermes
+from lasttick.targets.gateway.options import TURN_S, Addresses, GatewayOptions, PartName
 from lasttick.targets.gateway.secrets import Secrets
 from lasttick.targets.gateway.tap import Saw, Tap
 from lasttick.targets.gateway.turns import Correlation, HermesTurn, told_request
@@ -55,6 +55,8 @@ class VirtualGateway:
         self._platform: _Running | None = None
 
     async def start(self) -> Addresses:
+        if self._options.hermes_command is not None:
+            raise Inconclusive("another agent program is run in process mode only; a virtual world has no processes")
         clock = self._world.clock
         self._serve("third_party", ThirdParty(clock, self._third_saw))
         self._serve("model", FakeModel(clock, on_event=self._model_saw))
