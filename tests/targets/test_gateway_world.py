@@ -6,6 +6,7 @@ import base64
 import json
 from typing import Any
 
+import httpx
 import pytest
 
 from lasttick.model.secret_fence import AGENT_SECRET, MCP_TOOLS
@@ -494,6 +495,19 @@ def test_an_agent_that_boots_again_changes_no_byte_of_its_configuration() -> Non
         await gateway.restart("agent")
         assert gateway.config_path.read_bytes() == before
         assert "nonce-7" in (await gateway.chat("org-a", "My order?", skill="orders")).text
+
+    play(story)
+
+
+def test_after_its_end_nobody_answers() -> None:
+    async def story(world: Any) -> None:
+        gateway = await ready(world, agent="held")
+        run = await gateway.open_run("org-a", skill="orders")
+        await gateway.shut()
+        await run.broken_off()
+        for url in (gateway.platform_url, gateway.agent_url, gateway.third_party.url, gateway.model.url):
+            with pytest.raises(httpx.ConnectError):
+                await world.get(url)
 
     play(story)
 
