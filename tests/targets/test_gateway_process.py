@@ -133,8 +133,11 @@ def test_a_run_held_open_trouble_and_the_ends_of_the_parts() -> None:
         stopped = await gateway.open_run("org-a", skill="orders")
         before_s = world.now_s
         await gateway.restart("platform")
-        await stopped.broken_off()
+        assert (await stopped.ended()).body["code"] == "PLATFORM_STOPPING"
         assert world.now_s - before_s < 8, "an open turn does not keep the platform from stopping"
+        let_go = await gateway.open_run("org-a", skill="orders")
+        await gateway.restart("agent")
+        assert (await let_go.ended()).body["code"] == "AGENT_ERROR"
         await gateway.open_run("org-a", skill="orders")  # left open to the world's end
 
     events = play(story)
@@ -144,8 +147,10 @@ def test_a_run_held_open_trouble_and_the_ends_of_the_parts() -> None:
         "part.start",
         "part.stop",
         "part.start",
+        "part.stop",
+        "part.start",
     ]
-    assert len(told(events, "agent.wire")) == 4
+    assert len(told(events, "agent.wire")) == 5
 
 
 @whole_turns

@@ -475,7 +475,7 @@ def test_the_platform_keeps_what_it_knows_over_a_restart_and_ends_open_runs() ->
         run = await gateway.open_run("org-a", skill="orders")
         await run.call("order_lookup:lookup", {"order_id": "A-1"})
         await gateway.restart()
-        await run.broken_off()
+        assert (await run.ended()).body["code"] == "PLATFORM_STOPPING"
         assert (await gateway.run(run.id))["state"] == "finished"
         assert (await run.call("order_lookup:lookup", {"order_id": "A-1"})).code == "RUN_NOT_ACTIVE"
         assert [row["outcome"] for row in await gateway.ledger("org-a")] == ["OK", "RUN_NOT_ACTIVE"]
@@ -486,6 +486,17 @@ def test_the_platform_keeps_what_it_knows_over_a_restart_and_ends_open_runs() ->
         ("platform", "part.stop"),
         ("platform", "part.start"),
     ]
+
+
+def test_an_agent_that_goes_in_a_turn_ends_the_run() -> None:
+    async def story(world: Any) -> None:
+        gateway = await ready(world, agent="held")
+        run = await gateway.open_run("org-a", skill="orders")
+        await gateway.restart("agent")
+        assert (await run.ended()).http_status == 502
+        assert (await gateway.run(run.id))["state"] == "finished"
+
+    play(story)
 
 
 def test_an_agent_that_boots_again_changes_no_byte_of_its_configuration() -> None:
@@ -504,7 +515,7 @@ def test_after_its_end_nobody_answers() -> None:
         gateway = await ready(world, agent="held")
         run = await gateway.open_run("org-a", skill="orders")
         await gateway.shut()
-        await run.broken_off()
+        assert (await run.ended()).body["code"] == "PLATFORM_STOPPING"
         for url in (gateway.platform_url, gateway.agent_url, gateway.third_party.url, gateway.model.url):
             with pytest.raises(httpx.ConnectError):
                 await world.get(url)

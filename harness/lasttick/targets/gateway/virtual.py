@@ -66,19 +66,24 @@ class VirtualGateway:
         return Addresses(*(self._url(name) for name in PARTS))
 
     async def stop(self) -> None:
-        """Nobody new comes in, what is open breaks off, and all ends."""
-        for site in reversed(self._sites.values()):
-            site.cut()
+        """Nobody new comes in, the platform lets go of what it waits for, and all else breaks off."""
+        for site in self._sites.values():
+            site.up = False
         if self._platform is not None:
             await self._platform.stop()
+        for site in reversed(self._sites.values()):
+            site.cut()
 
     async def restart(self, name: PartName) -> None:
-        self._sites[name].cut()
+        site = self._sites[name]
         if name == "agent":
+            site.cut()
             self._start_agent()
             return
         assert self._platform is not None
+        site.up = False
         await self._platform.stop()
+        site.cut()
         await self._start_platform()
 
     async def kill(self, name: PartName) -> None:
