@@ -48,6 +48,7 @@ async def race(watch: Watch, lease: Subject, alice: Caller, bob: Caller) -> tupl
                 control(opened.ok, f"{caller.name} cannot open a session", opened)
         said, his = await asyncio.gather(lease.acquire(alice), lease.acquire(bob))
         control(said.ok or his.ok, "neither of two callers is granted a free resource", said, his)
+        _not_both(target, said, his)
         winner, loser = (alice, bob) if said.ok else (bob, alice)
         await acted(target, lease, winner, said if said.ok else his)
         await watch.judged()
@@ -55,6 +56,18 @@ async def race(watch: Watch, lease: Subject, alice: Caller, bob: Caller) -> tupl
             break
         await target.sleep(target.lag_s("lease.release"))
     return winner, loser
+
+
+def _not_both(target: Target, said: Said, his: Said) -> None:
+    """Two grants within less than a term are two holders, whatever they can do with it."""
+    if not (said.ok and his.ok):
+        return
+    within_s = max(said.answered_s, his.answered_s) - min(said.sent_s, his.sent_s)
+    control(within_s < term_of(target).low_s, "the lease may have been over before the second grant", said, his)
+    same = None in (said.resource, his.resource) or said.resource == his.resource
+    other = f"{said.resource} and {his.resource} were granted: lease.busy or lease.capacity is not as the target has it"
+    control(same, other, said, his)
+    must(False, f"{said.caller} and {his.caller} were granted the resource within {within_s:.3f} s", said, his)
 
 
 async def hand_over(target: Target, lease: Subject, alice: Caller, bob: Caller) -> Said:

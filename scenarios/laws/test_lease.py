@@ -8,7 +8,7 @@ from lasttick import Target, control, law, must
 from lasttick.laws.judges.interval import Interval
 from lasttick.laws.verdict import NotApplicable
 
-from .lease_answers import BUSY, must_not_tell, secrets_of
+from .lease_answers import BUSY, must_tell_nothing, secrets_of
 from .lease_calls import Watch, long_call_of, long_call_s, past_the_term
 from .lease_stories import (
     LATE,
@@ -268,12 +268,11 @@ async def test_busy_says_so(target: Target) -> None:
     He is told what `busy` declares, without delay, and nothing in the answer opens for him what is hers.
     """
     alice, bob = await arrange(target)
-    secrets = secrets_of(alice, bob)
     async with target.subject() as lease:
         watch = Watch(target)
         await begin(target, lease, alice)
+        secrets = await secrets_of(lease, alice, bob)
         answers = await BUSY[target.lease.busy](watch, lease, alice, bob)
-    target.case(target.lease.busy)
-    for said in answers:
-        must_not_tell(said, secrets)
+        target.case(target.lease.busy)
+        await must_tell_nothing(lease, alice, bob, answers, secrets)
     target.case("gives nothing away")

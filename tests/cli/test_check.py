@@ -330,6 +330,24 @@ def test_the_plan_sends_no_law_and_says_what_gaps_cost(project: Project) -> None
     assert not (project.path / "reports").exists()
 
 
+def test_a_tool_that_is_shown_to_nobody_is_named(project: Project) -> None:
+    project.laws(HOLDS)
+    project.write(
+        "lasttick.toml", project.read("lasttick.toml").replace('"ltread", "ltwrite"', '"ltread", "wriet_note"')
+    )
+    for words in (["--plan"], []):
+        assert project.check(*words) == 0
+        assert "alice may use 'wriet_note', and tools/list shows it to nobody" in project.err
+        assert "ltread" not in project.err
+
+
+def test_the_plan_names_the_laws_that_come_later(project: Project) -> None:
+    project.laws(HOLDS)
+    assert project.check("--plan") == 0
+    assert "\nnot built yet: " in project.out
+    assert "approval/decider-only" in project.out
+
+
 def test_a_budget_that_is_too_small_says_what_is_needed(project: Project) -> None:
     project.laws(HOLDS.replace("2.0", "90.0"))
     assert project.check("--budget", "30s") == 4
@@ -399,3 +417,57 @@ def test_budgets(text: str | None, seconds: float | None) -> None:
 def test_no_budgets(text: str) -> None:
     with pytest.raises(UsageError):
         seconds_of(text)
+
+
+TOOL = """
+import json, sys
+for line in sys.stdin:
+    said = json.loads(line)
+    if "id" in said:
+        result = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "t", "version": "1"},
+                  "tools": []}
+        if said["method"] == "tools/call":
+            result = {"content": [], "structuredContent": {}}
+        print(json.dumps({"jsonrpc": "2.0", "id": said["id"], "result": result}), flush=True)
+"""
+BY_COMMAND = """
+version = 1
+[target]
+command = ["{python}", "{tool}", "--key=${{TOOL_KEY}}"]
+[callers.alice]
+[tools.call]
+tool = "{{tool}}"
+args = {{ mark = "{{mark}}" }}
+"""
+ANSWERS = """
+@law("session/survives-replica", seconds=lambda profile: 1.0)
+async def test_survives_replica(target: Target) -> None:
+    '''It answers.'''
+    (alice,) = await target.callers(1)
+    control((await alice.call("ltread")).ok, "no answer")
+    target.case("one")
+"""
+
+
+def test_a_secret_of_the_command_is_in_no_file_and_in_nothing_that_is_said(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "key-of-the-tool-4b1f"
+    monkeypatch.setenv("TOOL_KEY", secret)
+    project.write("tool.py", TOOL)
+    project.write("lasttick.toml", BY_COMMAND.format(python=sys.executable, tool=project.path / "tool.py"))
+    project.laws(ANSWERS)
+    assert project.check("--markdown", "page.md") == 0, project.out + project.err
+    said = [project.out, project.err]
+    assert "tool.py '--key=[TOOL_KEY]'" in project.read("page.md")
+    assert project.check("--plan") == 0
+    said += [project.out, project.err]
+    project.write("tool.py", "import sys; sys.exit(sys.argv[1])")
+    for words in ([], ["--plan"]):
+        project.check(*words)
+        said += [project.out, project.err]
+    assert "--key=[TOOL_KEY]' does not answer" in project.err + said[-2]
+    files = [file for file in project.path.rglob("*") if file.is_file()]
+    assert files
+    assert [file.name for file in files if secret.encode() in file.read_bytes()] == []
+    assert [text for text in said if secret in text] == []

@@ -25,6 +25,8 @@ from lasttick.targets.transports import memory_transport
 
 ORIGIN = "127.0.0.1:9002"
 TTL_S = 20.0
+PLACE = "room-of-racks"
+"""Put out with every lease."""
 POLICY: Mapping[str, Any] = {
     "busy": "refuses",
     "renewed_by": ["renew"],
@@ -90,6 +92,8 @@ class LeaseService:
     def __init__(self, wrong: str = "", ttl_s: float = TTL_S, **policy: Any) -> None:
         self.policy = {**POLICY, **policy}
         self.wrong = wrong
+        self.contended = False
+        """Whether anybody has asked for what is held."""
         self.ttl_s = ttl_s * {"expires early": 0.5, "expires late": 2.0, "never expires": 1e6}.get(wrong, 1.0)
         self.numbers = itertools.count(1)
         self.sessions: dict[str, str] = {}
@@ -116,9 +120,9 @@ class LeaseService:
         return [name for name in self.resources() if name not in held]
 
     def grant(self, ticket: str, session: str, resource: str) -> None:
-        lease = Lease(f"lease-{next(self.numbers)}", resource, session, self.now_s + self.ttl_s)
+        lease = Lease(f"lease-no-{next(self.numbers)}", resource, session, self.now_s + self.ttl_s)
         self.leases[lease.id] = lease
-        self.tickets[ticket] |= {"state": "granted", "lease": lease.id, "resource": resource}
+        self.tickets[ticket] |= {"state": "granted", "lease": lease.id, "resource": resource, "place": PLACE}
 
     def serve_queue(self) -> None:
         while self.queue and (free := self.free()):
@@ -148,10 +152,14 @@ class LeaseService:
         session, ticket = (await request.json())["session"], f"ticket-{next(self.numbers)}"
         self.tickets[ticket] = {"state": "queued", "session": session, "ticket": ticket}
         busy = self.policy["busy"]
+        self.contended = self.contended or not self.free()
         if self.wrong == "breaks" and not self.free():
             return JSONResponse({"why": "out of order"}, 500)
         if session not in self.sessions or (self.wrong == "denies bob" and self.sessions[session] == "bob"):
             return JSONResponse({"why": "not for you"}, 403)
+        if self.wrong == "grants twice at once":
+            for lease in self.leases.values():
+                lease.over = lease.over or lease.until_s == self.now_s + self.ttl_s
         free = self.resources() if self.wrong == "grants to all" else self.free()
         if busy == "provisions" and self.wrong != "provisions the same":
             free = [f"r{next(self.numbers)}"]
@@ -160,12 +168,24 @@ class LeaseService:
         if free and not self.queue:
             self.grant(ticket, session, free[0])
         elif busy == "refuses" or self.wrong == "refuses instead of queueing":
-            told = " ".join(f"{one} {self.key_of(one)}" for one in self.sessions) if self.wrong == "tells keys" else ""
+            told = self.told()
             await asyncio.sleep(5.0 if self.wrong == "refuses slowly" else 0.0)
             return JSONResponse({"why": f"busy {told}"}, 403 if self.wrong == "denies when busy" else 409)
         else:
             self.queue.append(ticket)
         return JSONResponse(self.tickets[ticket])
+
+    def told(self) -> str:
+        """What a refusal tells of the holder."""
+        held = [lease for lease in self.leases.values() if self.is_held(lease)]
+        return {
+            "tells keys": " ".join(f"{one} {self.key_of(one)}" for one in self.sessions),
+            "tells the lease": " ".join(lease.id for lease in held),
+            "tells and reports the lease": " ".join(lease.id for lease in held),
+            "tells the next lease": " ".join(f"{lease.id}2" for lease in held),
+            "tells the session": " ".join(lease.session for lease in held),
+            "tells the place": PLACE,
+        }.get(self.wrong, "")
 
     def key_of(self, session: str) -> str:
         return {"alice": "alice-has-a-long-key"}.get(self.sessions[session], "")
@@ -223,6 +243,8 @@ class LeaseService:
             for name in names
         ]
         for row in rows:
+            if self.wrong == "tells and reports the lease" and row["held"]:
+                row["lease"] = held[str(row["resource"])].id
             if self.wrong == "reports all free":
                 row["held"] = False
             elif self.wrong == "reports all held" and self.effects:

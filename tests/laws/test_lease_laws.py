@@ -11,6 +11,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from lasttick.engine.loop import VirtualLoop
 from lasttick.engine.network import Delay
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.target import Target
@@ -101,6 +102,17 @@ def test_ten_noisy_runs_give_no_false_red(seed: int) -> None:
     assert set(words.values()) <= {"pass", "inconclusive"}, words
 
 
+@pytest.mark.parametrize("law", ["lease/expires-exactly", "lease/dies-with-holder", "lease/clock-proof"])
+def test_what_delays_leave_open_is_no_pass(law: str) -> None:
+    found = on_reference(law, change=slow(1.0, 1))
+    assert (found.word, "delays leave open on which side it was" in found.reason) == ("inconclusive", True), found
+
+
+def test_who_meddles_too_late_has_not_meddled() -> None:
+    found = on_reference("lease/only-own-release", change=slow(1.0, 1))
+    assert (found.word, "over before it was meddled with" in found.reason) == ("inconclusive", True), found
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_delays_within_the_tolerance_cost_no_verdict(seed: int) -> None:
     words = {law: on_reference(law, change=slow(0.02, seed)).word for law in LEASES}
@@ -174,11 +186,29 @@ def test_a_capacity_that_is_not_as_declared_is_said() -> None:
     assert "bob was given r2 while r1 was asked about: lease.busy or lease.capacity of the profile" in found.reason
 
 
+def test_a_queue_that_is_polled_for_a_short_time_is_joined_late() -> None:
+    found = on_service(
+        "lease/expires-exactly", edit=lambda text: text.replace("within_s = 60", "within_s = 3"), busy="queues"
+    )
+    assert found.word == "pass", found
+
+
 def test_a_queue_that_is_polled_for_too_short_a_time_leaves_it_open() -> None:
     short = "within_s = 1"
     found = on_service("lease/busy-says-so", edit=lambda text: text.replace("within_s = 60", short), busy="queues")
     assert found.word == "inconclusive"
     assert "bob was queued and did not get the resource when it was free" in found.reason
+
+
+@pytest.mark.parametrize("law", [law for law in LEASES if law != "lease/clock-proof"])
+@pytest.mark.parametrize("session_end", ["frees", "keeps"])
+def test_nothing_stays_held_where_leases_do_not_run_out(law: str, session_end: str) -> None:
+    """What a vanished caller had is left for the end of the run; everything else is given back when the law is over."""
+    service = LeaseService("never expires", session_end=session_end)
+    found = play(LAWS[law], lambda loop: deploy(loop, service))
+    assert found.word == "fail" or law not in ("lease/expires-exactly", "lease/dies-with-holder"), found
+    held = [lease for lease in service.leases.values() if not lease.over]
+    assert law == "lease/dies-with-holder" or held == []
 
 
 class Gone(LeaseService):
@@ -237,3 +267,61 @@ def test_an_error_is_never_a_refusal(law: str) -> None:
 def test_who_may_never_have_it_shows_nothing_by_being_denied(law: str, policy: dict[str, Any]) -> None:
     found = on_service(law, "denies bob", **policy)
     assert found.word != "fail", found
+
+
+# -- what a busy answer tells
+
+
+def placed(text: str) -> str:
+    """The profile also puts out the place, and presents it with each use."""
+    return text.replace('lease = "/body/lease"', 'lease = "/body/lease", place = "/body/place"').replace(
+        'mark = "{mark}"', 'mark = "{mark}", place = "{place}"'
+    )
+
+
+def test_what_everybody_is_told_is_no_secret_of_the_holder() -> None:
+    found = on_service("lease/busy-says-so", "tells the place", edit=placed)
+    assert (found.word, found.cases) == ("pass", ("refuses", "gives nothing away")), found
+
+
+def test_what_the_report_shows_to_everybody_is_no_secret() -> None:
+    open_ = on_service("lease/busy-says-so", "tells and reports the lease")
+    assert open_.word == "pass", open_
+
+
+def test_a_word_that_begins_like_a_secret_is_none() -> None:
+    """lease-no-1 is not in lease-no-12."""
+    found = on_service("lease/busy-says-so", "tells the next lease")
+    assert found.word == "pass", found
+
+
+# -- how fast a busy answer is
+
+
+class FromTheContender(Delay):
+    """From the answer to whoever first asks for what is held, every message takes 1.45 s."""
+
+    service: LeaseService
+
+    def draw(self) -> float:
+        return 1.45 if self.service.contended else 0.0
+
+
+def slow_network(wrong: str = "", edit: Callable[[str], str] = lambda text: text) -> Ruled:
+    async def deployed(loop: VirtualLoop) -> Deployment:
+        delay = FromTheContender(random.Random(1))
+        delay.service = LeaseService(wrong)
+        return await deploy(loop, delay.service, delay, edit)
+
+    return play(LAWS["lease/busy-says-so"], deployed)
+
+
+def test_a_network_that_slows_down_under_the_contender_is_nobodys_fault() -> None:
+    found = slow_network()
+    assert (found.word, "but others took as long" in found.reason) == ("inconclusive", True), found
+
+
+def test_where_nothing_can_be_read_to_compare_slowness_shows_nothing() -> None:
+    found = on_service("lease/busy-says-so", "refuses slowly", edit=without("lease.holder"))
+    assert (found.word, "nothing else of it could be read" in found.reason) == ("inconclusive", True), found
+    assert on_service("lease/busy-says-so", edit=without("lease.holder")).word == "pass"

@@ -35,6 +35,7 @@ POLICIES: list[dict[str, Any]] = [
 BROKEN: list[tuple[str, str, dict[str, Any]]] = [
     ("lease/exclusive", "grants to all", {}),
     ("lease/exclusive", "grants to all", QUEUES),
+    ("lease/exclusive", "grants twice at once", {}),
     ("lease/exclusive", "grants to all", TWO),
     ("lease/exclusive", "provisions the same", PROVISIONS),
     ("lease/outlives-long-call", "lets go in calls", {}),
@@ -77,6 +78,9 @@ BROKEN: list[tuple[str, str, dict[str, Any]]] = [
     ("lease/busy-says-so", "denies when busy", {}),
     ("lease/busy-says-so", "refuses slowly", {}),
     ("lease/busy-says-so", "tells keys", {}),
+    ("lease/busy-says-so", "tells the lease", {}),
+    ("lease/busy-says-so", "tells the lease", TWO),
+    ("lease/busy-says-so", "tells the session", {}),
     ("lease/busy-says-so", "refuses instead of queueing", QUEUES),
     ("lease/busy-says-so", "provisions the same", PROVISIONS),
 ]

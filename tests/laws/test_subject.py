@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +13,10 @@ from lasttick.engine.clock import VirtualClock
 from lasttick.engine.loop import VirtualLoop, run_virtual
 from lasttick.laws.caller import Caller
 from lasttick.laws.deployment import NoJournal
+from lasttick.laws.gate.journal import Entry, JournalFile, journal_file, read_journal
 from lasttick.laws.subject import Subject
 from lasttick.laws.target import Target
-from lasttick.laws.verdict import NotShown
+from lasttick.laws.verdict import NotShown, Unfound
 
 from .lease_service import TTL_S, LeaseService, deploy
 from .playing import trace_on
@@ -205,3 +207,121 @@ def test_a_poll_says_when_it_last_found_nothing_decided() -> None:
         assert queued.sent_s == 0.0
 
     play(story, LeaseService(busy="queues"))
+
+
+# -- requests that are not decided
+
+
+def followed(story: Story, service: LeaseService, tmp_path: Path, edit: Callable[[str], str]) -> list[Entry]:
+    """What is open in the journal afterwards, before anybody looks at the journal itself."""
+    path = journal_file(tmp_path / "lasttick.toml")
+
+    async def main(loop: VirtualLoop) -> None:
+        deployment = await deploy(loop, service, edit=edit)
+        deployment.journal = JournalFile(path, "t", "here", deployment.redact)
+        target = Target(deployment, "lease/x", trace_on(VirtualClock(loop)))
+        alice, bob = await target.callers(2)
+        subject = Subject(target, "")
+        await story(target, subject, alice, bob)
+        await subject.give_up()
+        await target.close()
+
+    run_virtual(main)
+    return [entry for entry in read_journal(path) if entry.kind == "lease"]
+
+
+def test_a_request_is_written_down_before_it_is_sent_and_gone_when_it_is_refused(tmp_path: Path) -> None:
+    seen: list[list[Entry]] = []
+    path = journal_file(tmp_path / "lasttick.toml")
+
+    class Looking(LeaseService):
+        async def acquire(self, request: Any) -> Any:
+            seen.append([entry for entry in read_journal(path) if entry.kind == "lease"])
+            return await super().acquire(request)
+
+    async def story(target: Target, subject: Subject, alice: Caller, bob: Caller) -> None:
+        await subject.acquire(alice)
+        assert (await subject.acquire(bob)).outcome == "busy"
+
+    assert followed(story, Looking(), tmp_path, str) == []
+    assert [[entry.caller for entry in entries] for entries in seen] == [["alice"], ["alice", "bob"]]
+    assert "ticket" in seen[1][0].names
+    assert "lease" in seen[1][0].names
+
+
+def within_a_second(text: str) -> str:
+    return text.replace("within_s = 60", "within_s = 1")
+
+
+def test_a_request_that_waits_at_the_end_is_looked_at_once_more_and_given_back(tmp_path: Path) -> None:
+    service = LeaseService(busy="queues")
+
+    async def story(target: Target, subject: Subject, alice: Caller, bob: Caller) -> None:
+        await subject.acquire(alice)
+        assert (await subject.acquire(bob)).outcome == "pending"
+        assert service.queue != []
+
+    assert followed(story, service, tmp_path, within_a_second) == []
+    assert leases(service) == {}
+    assert service.queue == []
+
+
+def test_a_request_that_still_waits_stays_written_down(tmp_path: Path) -> None:
+    service = LeaseService(busy="queues", wrong="release does nothing")
+
+    async def story(target: Target, subject: Subject, alice: Caller, bob: Caller) -> None:
+        await subject.acquire(alice)
+        await subject.acquire(bob)
+
+    (entry,) = followed(story, service, tmp_path, within_a_second)
+    assert (entry.caller, sorted(entry.names)) == ("bob", ["resource", "session", "ticket"])
+
+
+def test_a_granted_lease_whose_pointer_finds_nothing_stays_written_down(tmp_path: Path) -> None:
+    """It is said as what it is, with the place, and not as a crash; what other pointers found is known."""
+
+    async def story(target: Target, subject: Subject, alice: Caller, bob: Caller) -> None:
+        target.deployment.locate = lambda path: "lasttick.toml:7 " + ".".join(map(str, path))
+        with pytest.raises(Unfound) as raised:
+            await subject.acquire(alice)
+        lines = str(raised.value).splitlines()
+        assert lines[0].startswith("lasttick.toml:7 lease.acquire.poll.out.lease: lease = /body/nope finds nothing")
+        assert "the reply to lease.acquire was HTTP 200" in lines[0]
+        assert [line.partition(":")[0] for line in lines[1:]] == ["  expected", "  next"]
+
+    service = LeaseService()
+    (entry,) = followed(story, service, tmp_path, lambda text: text.replace('"/body/lease"', '"/body/nope"'))
+    assert (entry.caller, entry.names["resource"]) == ("alice", "r1")
+    assert "ticket" in entry.names
+
+
+def test_a_request_whose_answer_was_lost_stays_written_down(tmp_path: Path) -> None:
+    class Slow(LeaseService):
+        async def acquire(self, request: Any) -> Any:
+            granted = await super().acquire(request)
+            await asyncio.sleep(30)
+            return granted
+
+    async def story(target: Target, subject: Subject, alice: Caller, bob: Caller) -> None:
+        assert (await subject.acquire(alice)).outcome == "lost"
+
+    (entry,) = followed(story, Slow(), tmp_path, str)
+    assert entry.caller == "alice"
+
+
+def test_who_is_interrupted_while_waiting_waits_no_longer(tmp_path: Path) -> None:
+    """The run ends: only the first answer was needed, to know what there is to give back."""
+    service = LeaseService(busy="queues")
+
+    async def story(target: Target, subject: Subject, alice: Caller, bob: Caller) -> None:
+        await subject.acquire(alice)
+        waiting = asyncio.create_task(subject.acquire(bob))
+        await target.sleep(2.0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert target.now_s == 2.0
+
+    assert followed(story, service, tmp_path, str) == []
+    assert leases(service) == {}
+    assert service.queue == []

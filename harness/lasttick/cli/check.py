@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lasttick.laws.gate.preflight import Seen
     from lasttick.laws.gate.ruling import Rules, Ruling
     from lasttick.laws.profiles.loaded import Loaded
+    from lasttick.laws.profiles.profile import Profile
     from lasttick.ports import Clock
 
 BUDGET = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)([smh])")
@@ -132,8 +133,7 @@ def _finish(asked: Asked, rules: Rules, rulings: list[Ruling], loaded: Loaded, *
     if asked.junit is not None:
         _write(asked.junit, junit(rulings))
     if asked.markdown is not None:
-        place = loaded.profile.target.url or " ".join(loaded.profile.target.command or ())
-        _write(asked.markdown, markdown(rulings, target=place, code=code))
+        _write(asked.markdown, markdown(rulings, target=loaded.place, code=code))
     return code
 
 
@@ -147,11 +147,13 @@ def _print_plan(laws: list[PlannedLaw], loaded: Loaded, config: Path) -> int:
     from lasttick.laws.deployment import Deployment
     from lasttick.laws.gate.beginning import measure
     from lasttick.laws.gate.errors import Unreachable
+    from lasttick.laws.gate.outcome_files import plain
     from lasttick.laws.gate.plan import plan
     from lasttick.laws.gate.preflight import Seen
+    from lasttick.laws.judges.tools import unseen
 
     async def planned() -> Plan:
-        return await plan(laws, Deployment(loaded.profile, run="plan"), seen.resources or 1)
+        return await plan(laws, Deployment(loaded.profile, run="plan"), seen.resources or 1, seen.tools)
 
     note = ""
     try:
@@ -171,8 +173,21 @@ def _print_plan(laws: list[PlannedLaw], loaded: Loaded, config: Path) -> int:
         print("\nwhat each gap costs")
         for verb, lost in found.gaps.items():
             print(f"  {verb:<16}  {', '.join(lost)}")
+    if lacking := _planned_later(loaded.profile):
+        print(f"\nnot built yet: {lacking}")
     print(f"\n{_round_trip(seen, note)}")
+    for sentence in unseen(loaded.profile, seen.tools):
+        print(f"lasttick: {plain(sentence)}", file=sys.stderr)
     return PASSED
+
+
+def _planned_later(profile: Profile) -> str:
+    """Laws of the catalogue that no code plays yet, of the sections that the profile binds."""
+    from lasttick.requirements import load_catalogue
+
+    sections = [verb.partition(".")[0] for verb in profile.bound_verbs()]
+    later = [law.id for law in load_catalogue().laws if law.planned is not None]
+    return ", ".join(id_ for id_ in later if id_.partition("/")[0] in sections)
 
 
 def _resources(seen: Seen) -> str:

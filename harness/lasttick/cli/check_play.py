@@ -21,9 +21,11 @@ import pytest
 from lasttick.cli.errors import INCONCLUSIVE, INTERRUPTED, USAGE, UsageError
 from lasttick.evidence import RunFolder, ScenarioResult, recorded_events
 from lasttick.laws.gate.beginning import Beginning, begin
+from lasttick.laws.gate.journal import journal_file
 from lasttick.laws.gate.outcome_files import lines_of, plain
 from lasttick.laws.gate.plan import PlannedLaw
 from lasttick.laws.gate.ruling import Rules, Ruling, by_law
+from lasttick.laws.judges.tools import unseen
 from lasttick.marks import MARK
 from lasttick.plugin import BEGINNING, PROPERTY, REPORTER
 from lasttick.requirements import matches, nearby, scenarios_folder
@@ -108,7 +110,10 @@ def play(
             left = [str(one) for one in beginning.finish()]
         for line in left:
             print(f"left on the target: {plain(line)}", file=sys.stderr)
-    return gathered.played(int(status), said.getvalue())
+        if left:
+            file = os.path.relpath(journal_file(config))
+            print(f"{file} names what is left: the next check tries again; remove it to forget", file=sys.stderr)
+    return gathered.played(int(status), said.getvalue(), is_clean=not left)
 
 
 def _uncollected(problems: Sequence[str]) -> UsageError:
@@ -189,13 +194,16 @@ class _Gathered:
     def say_beginning(self) -> None:
         if self._beginning.ended:
             print(f"ended what an earlier run had left on the target: {self._beginning.ended} sessions and leases")
+        for line in unseen(self._beginning.loaded.profile, self._beginning.seen.tools):
+            print(f"lasttick: {plain(line)}", file=sys.stderr)
         for left in self._beginning.left:
             print(f"an earlier run's: {plain(str(left))}", file=sys.stderr)
 
-    def played(self, status: int, said: str) -> Played:
+    def played(self, status: int, said: str, *, is_clean: bool) -> Played:
         """What came of it, when pytest has ended with `status` and said `said`."""
         if self._interrupted:
-            print("lasttick: interrupted; what was held on the target was given up", file=sys.stderr)
+            held = "what was held on the target was" if is_clean else "not all that was held on the target could be"
+            print(f"lasttick: interrupted; {held} given up", file=sys.stderr)
             return Played(code=INTERRUPTED)
         for broken in self._broken:
             print(f"lasttick: {plain(broken)}", file=sys.stderr)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lasttick.laws.conditions import matches
 from lasttick.laws.profiles.problems import did_you_mean
-from lasttick.laws.profiles.profile import Binding, Profile, Reach
+from lasttick.laws.profiles.profile import Binding, Outcome, Poll, Profile, Reach
 from lasttick.laws.reply import NotFound, Reply, find
 from lasttick.laws.said import Mark
 from lasttick.laws.templates import UnknownName, fill, fill_path, names_in
@@ -107,17 +108,22 @@ def message_of(
     return None
 
 
-def outputs(out: Mapping[str, str], reply: Reply, *, needed: bool) -> dict[str, Any]:
-    """What the pointers find. Raises NotFound when one of them finds nothing and all are needed."""
+def outputs(out: Mapping[str, str], reply: Reply) -> tuple[dict[str, Any], dict[str, NotFound]]:
+    """What the pointers find, and why the others find nothing, both by name."""
     document = reply.document()
     found: dict[str, Any] = {}
+    missing: dict[str, NotFound] = {}
     for name, pointer in out.items():
         try:
             found[name] = find(document, pointer)
         except NotFound as error:
-            if needed:
-                raise NotFound(f"{name} = {error}") from error
-    return found
+            missing[name] = error
+    return found, missing
+
+
+def is_decided(poll: Poll, reply: Reply, outcome: Outcome) -> bool:
+    """Whether a reading is the last one: a condition of `until` holds, or it is refused."""
+    return outcome in ("denied", "busy") or any(matches(condition, reply.document()) for condition in poll.until)
 
 
 def row(binding: Binding, element: Any) -> dict[str, Any]:

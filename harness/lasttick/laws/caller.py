@@ -8,18 +8,30 @@ from __future__ import annotations
 import asyncio
 from collections import ChainMap
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lasttick.laws import binding as bindings
-from lasttick.laws.conditions import matches, outcome_of
+from lasttick.laws.conditions import outcome_of
 from lasttick.laws.profiles.profile import Binding, CallerSpec, Outcome, Poll
 from lasttick.laws.reply import NotFound, Reply, find
 from lasttick.laws.said import Said
-from lasttick.laws.verdict import NotApplicable, NotShown
+from lasttick.laws.verdict import NotApplicable, Unfound
 
 if TYPE_CHECKING:
     from lasttick.laws.target import Target
     from lasttick.laws.wire.message import Wire
+
+
+class Follows(Protocol):
+    """Who has to know what becomes of a request, whatever becomes of the law that makes it."""
+
+    def sends(self) -> None:
+        """It goes out now."""
+        ...
+
+    def learns(self, out: Mapping[str, Any]) -> None:
+        """What an answer tells about it, at once."""
+        ...
 
 
 class Caller:
@@ -108,11 +120,13 @@ class Caller:
         """Whether the profile binds it, or the kind of the target has it by itself."""
         return self.target.bound(verb, self.spec.route)
 
-    async def say(self, verb: str, about: Mapping[str, Any] | None = None, /, **inputs: Any) -> Said:
+    async def say(
+        self, verb: str, about: Mapping[str, Any] | None = None, /, follow: Follows | None = None, **inputs: Any
+    ) -> Said:
         """Send one verb; `about` is what was put out so far about the lease or request.
 
-        Raises NotApplicable when the profile does not bind it, NotShown for a binding that cannot be filled or whose
-        outputs are not in the answer.
+        Raises NotApplicable when the profile does not bind it, NotShown for a binding that cannot be filled, Unfound
+        for one whose outputs are not in the answer.
         """
         profile = self.target.deployment.profile
         way = self.target.deployment.way(verb, self.spec.route)
@@ -121,29 +135,27 @@ class Caller:
         binding, origin = way.binding, way.origin
         given = {name: value for name, value in inputs.items() if value not in (None, "")}
         mark = self.target.deployment.mark(self.name) if way.marked else None
-        names = ChainMap(
-            bindings.inputs_as_names(given, mark), dict(about or {}), self.names, dict(self.spec.vars), profile.vars
-        )
+        names = self._names(bindings.inputs_as_names(given, mark), about)
         ref = self.target.next_ref()
         message = bindings.message_of(binding, names, verb, profile.target.timeout_s, given.get("hold", 0.0))
         self.target.starts(ref, self, verb, message, mark)
+        if follow is not None:
+            follow.sends()
         sent_s = self.target.now_s
         reply = await self._send(origin, message)
         outcome = outcome_of(reply, binding.outcomes, profile.outcomes)
         answered_s = self.target.now_s
         out: dict[str, Any] = {}
         pending_s: float | None = None
-        if binding.poll is not None and outcome in ("ok", "pending"):
-            out = self._outputs(binding, reply, outcome, verb)
-            reply, outcome, pending_s = await self._poll(binding, binding.poll, verb, ChainMap(out, *names.maps))
-            answered_s = self.target.now_s
         each: tuple[Mapping[str, Any], ...] = ()
         if binding.each is not None:
             each = self._rows(binding, reply, outcome, verb)
-        elif binding.poll is None:
-            out = self._outputs(binding, reply, outcome, verb)
         else:
-            out |= bindings.outputs(binding.poll.out, reply, needed=outcome == "ok")
+            out = self._outputs(binding, reply, outcome, verb, follow)
+        if binding.poll is not None and outcome in ("ok", "pending"):
+            reply, outcome, pending_s = await self._poll(binding, binding.poll, verb, ChainMap(out, *names.maps))
+            answered_s = self.target.now_s
+            out |= self._outputs(binding.poll, reply, outcome, verb, follow)
         if origin.startswith("session."):
             self.names.update(out)
         parts = {"mark": mark, "inputs": given, "out": out, "each": each, "pending_s": pending_s}
@@ -155,6 +167,31 @@ class Caller:
             self.over = True
             self._forget_journal()
         return said
+
+    async def look(self, verb: str, about: Mapping[str, Any], follow: Follows | None = None) -> Said | None:
+        """One reading by the poll of a verb, of what was answered before; None: it has no poll.
+
+        Raises what `say` raises.
+        """
+        way = self.target.deployment.way(verb, self.spec.route)
+        if way is None or way.binding.poll is None:
+            return None
+        poll, profile = way.binding.poll, self.target.deployment.profile
+        message = bindings.message_of(poll, self._names({}, about), verb, profile.target.timeout_s)
+        sent_s = self.target.now_s
+        reply = await self._send(way.origin, message)
+        outcome = outcome_of(reply, poll.outcomes, way.binding.outcomes, profile.outcomes)
+        if outcome == "ok" and not bindings.is_decided(poll, reply, outcome):
+            outcome = "pending"
+        out = self._outputs(poll, reply, outcome, verb, follow)
+        said = self._said(verb, outcome, reply, sent_s, self.target.now_s, out=out)
+        self.target.note(said)
+        return said
+
+    def _names(self, inputs: Mapping[str, Any], about: Mapping[str, Any] | None) -> ChainMap[str, Any]:
+        """Every name that has a value here, nearest first."""
+        own, shared = dict(self.spec.vars), self.target.deployment.profile.vars
+        return ChainMap(dict(inputs), dict(about or {}), self.names, own, shared)
 
     async def _send(self, origin: str, message: Any) -> Reply:
         if message is not None:
@@ -180,7 +217,7 @@ class Caller:
             read_s = self.target.now_s
             reply = await self._send(verb, message)
             outcome = outcome_of(reply, poll.outcomes, binding.outcomes, profile.outcomes)
-            if any(matches(condition, reply.document()) for condition in poll.until) or outcome in ("denied", "busy"):
+            if bindings.is_decided(poll, reply, outcome):
                 return reply, outcome, pending_s
             if outcome in ("ok", "pending"):
                 pending_s = read_s
@@ -188,13 +225,19 @@ class Caller:
                 return reply, "pending" if outcome in ("ok", "pending") else outcome, pending_s
             await asyncio.sleep(max(poll.every_s - (self.target.now_s - read_s), 0.001))
 
-    def _outputs(self, binding: Binding, reply: Reply, outcome: Outcome, verb: str) -> dict[str, Any]:
+    def _outputs(
+        self, part: Binding | Poll, reply: Reply, outcome: Outcome, verb: str, follow: Follows | None
+    ) -> dict[str, Any]:
         if outcome not in ("ok", "pending"):
             return {}
-        try:
-            return bindings.outputs(binding.out, reply, needed=outcome == "ok")
-        except NotFound as error:
-            raise NotShown(f"{self.target.where(verb)}: out {error}; the reply was {self._raw(reply)}") from error
+        found, missing = bindings.outputs(part.out, reply)
+        if follow is not None:
+            follow.learns(found)
+        if missing and outcome == "ok":
+            name, error = next(iter(missing.items()))
+            keys = ("poll", "out", name) if isinstance(part, Poll) else ("out", name)
+            raise self._unfound(verb, keys, f"{name} = {error}", reply)
+        return found
 
     def _rows(self, binding: Binding, reply: Reply, outcome: Outcome, verb: str) -> tuple[Mapping[str, Any], ...]:
         if outcome != "ok":
@@ -203,9 +246,18 @@ class Caller:
             rows = find(reply.document(), binding.each or "")
             if not isinstance(rows, list):
                 raise NotFound(f"{binding.each} is no list")
-            return tuple(bindings.row(binding, row) for row in rows)
         except NotFound as error:
-            raise NotShown(f"{self.target.where(verb)}: each {error}; the reply was {self._raw(reply)}") from error
+            raise self._unfound(verb, ("each",), f"each {error}", reply) from error
+        return tuple(bindings.row(binding, row) for row in rows)
+
+    def _unfound(self, verb: str, keys: tuple[str, ...], what: str, reply: Reply) -> Unfound:
+        where = self.target.deployment.where(verb, self.spec.route, *keys)
+        return Unfound(
+            f"{where}: {what}; the reply to {verb} was {self._raw(reply)}\n"
+            "  expected: a pointer into {status, headers, body, error, meta, lines, events} that finds something in "
+            "every reply whose outcome is ok (docs/check.md, Binding)\n"
+            f"  next: correct the pointer, or add a rule to the outcomes of {verb} if this reply is no success"
+        )
 
     def _said(self, verb: str, outcome: Outcome, reply: Reply, sent_s: float, answered_s: float, **more: Any) -> Said:
         return Said(

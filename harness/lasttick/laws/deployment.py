@@ -17,8 +17,8 @@ import httpx
 
 from lasttick.engine.trace import Redactor
 from lasttick.laws.binding import Way, way_of
-from lasttick.laws.judges.secrets import forms
 from lasttick.laws.pool import Pool
+from lasttick.laws.profiles.loaded import hide
 from lasttick.laws.profiles.profile import CallerSpec, Profile
 from lasttick.laws.said import Effect, Mark, Said
 from lasttick.laws.templates import as_text, fill, names_in
@@ -80,6 +80,8 @@ class Deployment:
     controls: Controls = field(default_factory=Controls)
     journal: Journal = field(default_factory=NoJournal)
     lock_dir: Path | None = None
+    locate: Callable[[Sequence[str | int]], str] | None = None
+    """Names the place of keys in the file that the profile was read from."""
     redact: Redactor = field(default_factory=Redactor)
     history: list[Said] = field(default_factory=list)
     round_trips_s: list[float] = field(default_factory=list)
@@ -93,9 +95,7 @@ class Deployment:
 
     def __post_init__(self) -> None:
         self.began_s = asyncio.get_running_loop().time()
-        for name, value in self.secrets.items():
-            for form in forms(value):
-                self.redact.learn(form, f"[{name}]")
+        hide(self.secrets, self.redact)
 
     def way(self, verb: str, route: str | None = None) -> Way | None:
         """How a verb is sent, found once for each route; None: not bound."""
@@ -103,6 +103,19 @@ class Deployment:
         if key not in self._ways:
             self._ways[key] = way_of(self.profile, verb, route)
         return self._ways[key]
+
+    def where(self, verb: str, route: str | None, *keys: str) -> str:
+        """How a message names what is written for a verb: with file and line where the profile is a file.
+
+        What the verb borrows by `same` stands elsewhere.
+        """
+        profile = self.profile
+        while (own := profile.bound(verb, route)) is not None and own.same and not own.model_fields_set & set(keys[:1]):
+            verb = own.same
+        if self.locate is None:
+            return f"the binding of {verb}"
+        on_route = route in profile.routes and profile.routes[route].binding(verb) is not None
+        return self.locate([*(("routes", str(route)) if on_route else ()), *verb.split("."), *keys])
 
     def wire(self, name: str, spec: CallerSpec) -> Wire:
         """A new session's wire for a caller; nothing is sent yet."""

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from lasttick.laws.request import Interrupted, Request
 from lasttick.laws.said import Said
 from lasttick.laws.verdict import NotApplicable, NotShown
 
@@ -31,7 +33,10 @@ class Subject:
         """What was put out about the leases of each caller that was granted one; one each, or `capacity` of them."""
         self._held_until_s: dict[Caller, float] = {}
         """Of each caller that may still hold a lease."""
-        self._journal: dict[Caller, list[int]] = {}
+        self._requests: dict[Caller, list[Request]] = {}
+        """What each of them was granted."""
+        self._open: list[Request] = []
+        """Of which nobody knows whether they are, or will be, granted."""
 
     @property
     def names(self) -> dict[str, Any]:
@@ -61,14 +66,15 @@ class Subject:
         if caller.over:
             await caller.again()
         is_first = self.holder is None
-        said = await self._ask(caller, hold_s)
+        known = self.name or (None if is_first else self.resource)
+        said, request = await self._ask(caller, hold_s, known)
         if said.ok:
-            self._granted(caller, said)
+            self._granted(caller, said, request)
             for _ in range(self.spare if is_first else 0):
-                extra = await caller.say("lease.acquire", ttl=self.target.lease.ttl_s, hold=hold_s)
+                extra, request = await self._ask(caller, hold_s, None)
                 if not extra.ok:
                     raise NotShown("a lease of the declared capacity is refused to its only user", (extra,))
-                self._also_granted(caller, extra)
+                self._also_granted(caller, extra, request)
         return said
 
     async def use(self, caller: Caller, *, hold_s: float = 0.0) -> Said:
@@ -118,30 +124,70 @@ class Subject:
         A TTL that is over is only what the profile declares. What may still be held stays in the journal: the end of
         the run tries again, and names it.
         """
-        lag_s = self.target.lag_s("lease.release")
-        free_s = 0.0
         # The present holder first: who lost it is refused then, wherever both go by the same name.
-        for caller in sorted(self._held_until_s, key=lambda caller: caller is not self.holder):
-            until_s = self._held_until_s[caller]
-            if not await self._given_back(caller):
-                free_s = max(free_s, until_s + lag_s)
+        holders = sorted(self._held_until_s, key=lambda caller: caller is not self.holder)
+        free_s = await self._give_back(holders)
+        still_open = [request for request in self._open if not await self._settled(request)]
+        self._open = still_open
+        granted = [caller for caller in self._held_until_s if caller not in holders]
+        free_s = max(free_s, await self._give_back(granted))
+        if still_open:
+            # Whenever one of them is granted, it is held for its TTL.
+            free_s = max(free_s, self.target.now_s + (self.target.lease.ttl_s or 0.0) + self._lag_s)
         return free_s
 
     # -- inside
 
-    async def _ask(self, caller: Caller, hold_s: float) -> Said:
-        known = self.name or (self.resource if self.holder is not None else None)
-        asking = asyncio.ensure_future(
-            caller.say("lease.acquire", resource=known, ttl=self.target.lease.ttl_s, hold=hold_s)
-        )
+    @property
+    def _lag_s(self) -> float:
+        return self.target.lag_s("lease.release")
+
+    async def _give_back(self, callers: Sequence[Caller]) -> float:
+        """The instant from which what they hold must be free."""
+        free_s = 0.0
+        for caller in callers:
+            until_s = self._held_until_s[caller]
+            if not await self._given_back(caller):
+                free_s = max(free_s, until_s + self._lag_s)
+        return free_s
+
+    async def _ask(self, caller: Caller, hold_s: float, known: str | None) -> tuple[Said, Request]:
+        request = Request(caller, {"resource": known})
         try:
-            return await asyncio.shield(asking)
-        except asyncio.CancelledError:
-            # The run ends; what is granted all the same has to be given back.
-            with contextlib.suppress(NotShown, NotApplicable):
-                if (said := await asking).ok:
-                    self._granted(caller, said)
+            said = await request.ask(resource=known, ttl=self.target.lease.ttl_s, hold=hold_s)
+        except Interrupted as end:
+            # What is granted all the same has to be given back.
+            if end.said.ok:
+                self._granted(caller, end.said, request)
+            else:
+                self._keep(request, end.said)
             raise
+        except BaseException:
+            self._open.append(request)
+            raise
+        if not said.ok:
+            self._keep(request, said)
+        return said, request
+
+    def _keep(self, request: Request, said: Said) -> None:
+        """What was not granted: open while it may be."""
+        if request.may_be_granted(said):
+            self._open.append(request)
+        else:
+            request.close()
+
+    async def _settled(self, request: Request) -> bool:
+        """Whether nothing is held because of it, or what is held is now known as a lease like any other."""
+        said = await request.look() if request.is_open else None
+        if said is not None and said.ok:
+            if request.caller not in self._held_until_s:
+                self._leases[request.caller] = []
+            self._also_granted(request.caller, said, request)
+            return True
+        if said is not None and said.refused:
+            request.close()
+        waits = said is not None and said.outcome == "pending"
+        return not request.is_open or await request.withdraw(waits=waits)
 
     async def _about(self, verb: str, caller: Caller, **inputs: Any) -> Said:
         """Said about every lease that the caller knows at once; the first one's answer counts."""
@@ -157,7 +203,7 @@ class Subject:
     async def _given_back(self, caller: Caller) -> bool:
         """Whether the caller surely holds nothing any more."""
         if not self._can_give_back(caller):
-            if over := self._held_until_s[caller] + self.target.lag_s("lease.release") <= self.target.now_s:
+            if over := self._held_until_s[caller] + self._lag_s <= self.target.now_s:
                 self._lose(caller)  # nothing but its TTL frees it here
             return over
         may_end_s = self.may_end_s(caller)
@@ -175,18 +221,15 @@ class Subject:
         by_end = self.target.lease.session_end == "frees" and caller.can("session.end")
         return by_end or caller.can("lease.release")
 
-    def _granted(self, caller: Caller, said: Said) -> None:
+    def _granted(self, caller: Caller, said: Said, request: Request) -> None:
         self.holder = caller
         self._leases[caller] = []
         self._resource = said.resource or self.name
-        self._also_granted(caller, said)
+        self._also_granted(caller, said, request)
 
-    def _also_granted(self, caller: Caller, said: Said) -> None:
-        lease = {"resource": said.resource or self.name, **said.out}
-        self._leases[caller].append(lease)
-        journal = self.target.deployment.journal
-        number = journal.opened("lease", caller.name, {**caller.names, **lease}, caller.wire.session_id)
-        self._journal.setdefault(caller, []).append(number)
+    def _also_granted(self, caller: Caller, said: Said, request: Request) -> None:
+        self._leases[caller].append({"resource": said.resource or self.name, **request.names})
+        self._requests.setdefault(caller, []).append(request)
         self._holds(caller, said)
 
     def _holds(self, caller: Caller, said: Said) -> None:
@@ -199,5 +242,5 @@ class Subject:
         if caller is self.holder:
             self.holder = None
         self._held_until_s.pop(caller, None)
-        for number in self._journal.pop(caller, ()):
-            self.target.deployment.journal.closed(number)
+        for request in self._requests.pop(caller, ()):
+            request.close()

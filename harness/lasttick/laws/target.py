@@ -94,10 +94,6 @@ class Target:
             wanted = " or ".join(map(str, values))
             raise NotApplicable(f"needs lease.{key} = {wanted}; the profile says {found}")
 
-    def where(self, verb: str) -> str:
-        """How a message names a binding."""
-        return f"the binding of {verb}"
-
     def case(self, what: str) -> None:
         """One instance was judged and holds."""
         self.cases.append(what)

@@ -30,6 +30,10 @@ class NotShown(Inconclusive):
         self.timing = timing
 
 
+class Unfound(NotShown):
+    """A pointer of the profile finds nothing in an answer: the binding is wrong."""
+
+
 class NotApplicable(Exception):
     """This target cannot show the law at all; the message says what it would need."""
 

@@ -66,6 +66,13 @@ def emit_cloud(trace: Trace, kind: str, data: Mapping[str, Any], *, t_ns: int) -
     trace.emit("cloud", kind, ref, t_ns=t_ns, **data)
 
 
+def emit_seen(
+    trace: Trace, actor: str, kind: str, ref: str | None, data: Mapping[str, Any], *, t_ns: int | None = None
+) -> None:
+    """Write what was seen at a part's door. What it is about was said by whoever came, and may be a secret as well."""
+    trace.emit(actor, kind, trace.redact(ref), t_ns=t_ns, **data)
+
+
 def tell(
     own: Trace,
     rack: Sequence[Mapping[str, Any]],
@@ -94,7 +101,7 @@ def tell(
         elif origin == 1:
             emit_cloud(trace, line["kind"], line["data"], t_ns=t_ns)
         elif origin == 3:
-            trace.emit(line["actor"], line["kind"], line["ref"], t_ns=t_ns, **line["data"])
+            emit_seen(trace, line["actor"], line["kind"], line["ref"], line["data"], t_ns=t_ns)
         else:
             caller = callers.of(line["device_id"], line["tool"], line["arguments"]) if line["kind"] == "start" else None
             log.append(emit_driver(trace, line, t_ns=t_ns, caller=caller))

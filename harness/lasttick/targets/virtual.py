@@ -42,6 +42,7 @@ from lasttick_fakes.devices import Rack, parse_devices, rack_app
 
 if TYPE_CHECKING:
     from lasttick.mutants import Mutant
+    from lasttick.targets.gateway.client import ClientRung
     from lasttick.targets.gateway.handle import GatewayOptions, GatewayPart
     from lasttick.targets.gateway.secrets import Secrets
 
@@ -158,6 +159,16 @@ class VirtualWorld(World):
 
     def busy_tracker(self, ttl_s: float | None = None) -> McpBusyTracker:
         return McpBusyTracker(clock=self.clock, ttl_seconds=ttl_s or self.ttl_s)
+
+    def tool_client(self) -> ClientRung:
+        from lasttick.targets.gateway.client import ClientRung
+
+        return ClientRung(self)
+
+    def agent_secret(self, value: str) -> object:
+        from lasttick.reference.gateway.secret import AgentSecret
+
+        return AgentSecret(value)
 
     def transport(self) -> httpx.AsyncBaseTransport:
         return self._transport

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.gate.plan import Plan, PlannedLaw, makespan, plan
+from lasttick.laws.judges.tools import listed
 from lasttick.laws.profiles.profile import Profile
 from lasttick.laws.target import Target
-from lasttick.laws.verdict import control
+from lasttick.laws.verdict import NotApplicable, control
 
 LEASE = {"acquire": {"same": "lease.use"}, "use": {"tool": "use"}, "ttl_s": 20, "renewed_by": ["use"]}
 CALLERS: dict[str, Any] = {"alice": {}, "bob": {}, "boss": {"decides": True}}
@@ -33,7 +34,9 @@ def law(
     return PlannedLaw(law_id, function, verbs, callers, **fields)
 
 
-def planned(*laws: PlannedLaw, resources: int = 1, **sections: Any) -> Plan:
+def planned(
+    *laws: PlannedLaw, resources: int = 1, listings: dict[str, tuple[str, ...]] | None = None, **sections: Any
+) -> Plan:
     document = {
         "version": 1,
         "target": {"url": "http://127.0.0.1:7/mcp"},
@@ -44,7 +47,7 @@ def planned(*laws: PlannedLaw, resources: int = 1, **sections: Any) -> Plan:
 
     async def run() -> Plan:
         deployment = Deployment(Profile.model_validate(document), run="t", transport=Nobody())
-        return await plan(laws, deployment, resources)
+        return await plan(laws, deployment, resources, listings)
 
     return asyncio.run(run())
 
@@ -95,6 +98,60 @@ def test_nothing_is_sent_and_nobody_waits() -> None:
     effects = {"http": "GET /effects", "each": "/body"}
     found = planned(law("a/a", speaks), law("a/b", sleeps), law("a/c", reads), effects=effects)
     assert [line.why_not for line in found.lines] == ["", "", ""]
+
+
+async def calls_a_tool(target: Target) -> None:
+    (alice,) = await target.callers(1)
+    names = listed(await alice.list_tools())
+    if "ltread" not in names:
+        raise NotApplicable("needs ltread")
+    await alice.call("ltread")
+    raise AssertionError("a call ends it")
+
+
+async def presents_a_session(target: Target) -> None:
+    alice, bob = await target.callers(2)
+    async with target.subject() as subject:
+        if alice.wire.session_id is None and not alice.names:
+            raise NotApplicable("needs a session")
+        bob.borrow(alice)
+        await subject.acquire(bob)
+        raise AssertionError("a call ends it")
+
+
+@pytest.mark.parametrize(
+    ("listings", "why"),
+    [
+        ({}, ""),
+        ({"alice": ("ltread",)}, ""),
+        ({"alice": ("echo",)}, "needs ltread"),
+        ({"alice": ()}, "needs ltread"),
+        ({"bob": ("echo",)}, ""),
+    ],
+)
+def test_a_law_that_finds_no_tool_in_the_lists_that_were_seen(listings: dict[str, tuple[str, ...]], why: str) -> None:
+    found = planned(law("a/a", calls_a_tool), listings=listings)
+    assert [line.why_not for line in found.lines] == [why]
+
+
+@pytest.mark.parametrize(
+    ("sections", "why"),
+    [
+        ({}, ""),
+        ({"target": {"url": "http://127.0.0.1:7/mcp", "era": "modern"}}, "needs a session"),
+        ({"lease": {**LEASE, "use": {"http": "POST /use"}}}, "needs a session"),
+        (
+            {
+                "lease": {**LEASE, "use": {"http": "POST /use"}},
+                "session": {"open": {"http": "POST /open", "out": {"session": "/body/id"}}},
+            },
+            "",
+        ),
+    ],
+    ids=["handshake", "modern", "http", "http with sessions"],
+)
+def test_a_law_that_needs_a_session_is_told_from_the_profile_alone(sections: dict[str, Any], why: str) -> None:
+    assert [line.why_not for line in planned(law("a/a", presents_a_session), **sections).lines] == [why]
 
 
 def test_what_a_gap_costs() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -237,3 +238,100 @@ def test_one_check_at_a_time(tmp_path: Path) -> None:
         begin(loaded, config)
     with pytest.raises(Unreachable):
         begin(loaded, config)  # a check that failed has let go of the lock
+
+
+@pytest.mark.parametrize(
+    "command", ['"false", "--key=${TOKEN}"', '"${TOKEN}"', '"sh", "-c", "echo ${TOKEN} >&2; exit 1"']
+)
+def test_a_secret_in_the_command_is_told_to_nobody(command: str, tmp_path: Path) -> None:
+    loaded = profile("x", **{'url = "x"': f"command = [{command}]"})
+    config = tmp_path / "lasttick.toml"
+    with pytest.raises(GateError) as raised:
+        asyncio.run(measure(loaded, config))
+    assert TOKEN not in str(raised.value)
+    assert "[TOKEN]" in str(raised.value)
+    assert TOKEN not in journal_file(config).read_text()
+
+
+# -- a profile over HTTP, on a server that is another one
+
+HTTP = """
+version = 1
+[target]
+url = "{url}"
+timeout_s = 1
+[callers.alice]
+[lease]
+ttl_s = 4
+renewed_by = []
+acquire = {{ http = "POST /leases" }}
+use = {{ http = "POST /use", json = {{ mark = "{{mark}}" }} }}
+{holder}
+[effects]
+http = "GET /effects"
+each = "/body"
+out = {{ mark = "/mark" }}
+"""
+HOLDER = 'holder = { http = "GET /leases", each = "/body/held", out = { resource = "/id" } }'
+
+
+async def broken(request: bytes, writer: asyncio.StreamWriter) -> None:
+    writer.write(reply("500 Internal Server Error", b"{}"))
+
+
+async def other_json(request: bytes, writer: asyncio.StreamWriter) -> None:
+    writer.write(reply("200 OK", b'{"hello": "world"}'))
+
+
+def look_http(answer: Answer, tmp_path: Path, holder: str) -> Seen:
+    def loaded(url: str) -> Loaded:
+        return loads(HTTP.format(url=url.removesuffix("/mcp"), holder=holder), "lasttick.toml", {})
+
+    return asyncio.run(served(answer, loaded, tmp_path / "lasttick.toml"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "said"),
+    [
+        (html, 2, ": each /body"),
+        (other_json, 2, ": each /body"),
+        (redirect, 3, "is answered error; no rule of [outcomes] knows this reply"),
+        (broken, 3, "is answered error; no rule of [outcomes] knows HTTP 500"),
+    ],
+)
+@pytest.mark.parametrize("holder", [HOLDER, ""])
+def test_another_server_is_found_out_before_any_law(
+    answer: Answer, code: int, said: str, holder: str, tmp_path: Path
+) -> None:
+    with pytest.raises(GateError) as raised:
+        look_http(answer, tmp_path, holder)
+    assert raised.value.exit_code == code
+    text = str(raised.value)
+    assert said in text.splitlines()[0]
+    place = r"12 \(\[lease.holder\]" if holder else r"1[35] \(\[effects\]"
+    assert re.match(rf"lasttick\.toml:{place}", text), text
+    assert text.count("\n  expected: ") == text.count("\n  next: ") == 1
+
+
+def test_effects_that_nobody_answers_are_exit_3(tmp_path: Path) -> None:
+    async def only_leases(request: bytes, writer: asyncio.StreamWriter) -> None:
+        if b"/effects" in request:
+            writer.close()
+        else:
+            writer.write(reply("200 OK", b'{"held": []}'))
+
+    with pytest.raises(Unreachable, match="effects is answered lost"):
+        look_http(only_leases, tmp_path, HOLDER)
+
+
+def test_one_error_among_answers_is_no_other_server(tmp_path: Path) -> None:
+    asked: list[bytes] = []
+
+    async def starting(request: bytes, writer: asyncio.StreamWriter) -> None:
+        asked.append(request)
+        if len(asked) == 1 or (b"/effects" in request and b"/effects" not in b"".join(asked[:-1])):
+            await broken(request, writer)
+        else:
+            writer.write(reply("200 OK", b"[]" if b"/effects" in request else b'{"held": []}'))
+
+    assert look_http(starting, tmp_path, HOLDER).round_trip_s is not None

@@ -16,8 +16,10 @@ from lasttick.reference.gateway import config_merge
 from lasttick.reference.gateway.config_merge import merged, quoted, same, server_entry
 from lasttick.reference.gateway.config_text import TextError
 
-OURS = server_entry("/opt/agent/bin/python", ["-I", "-m", "lasttick.reference.gateway.humanwork"])
-NAMES = ("HUMANWORK_ORG_ID", "HUMANWORK_RUN_ID", "HUMANWORK_MCP_TOOLS", "PLATFORM_API_URL", "AGENT_SERVICE_SECRET")
+from .config_oracle import ARGS, NAMES, PYTHON, only_added, with_ours
+
+OURS = server_entry(PYTHON, ARGS)
+
 BLOCK = """\
 mcp_servers:
   humanwork:
@@ -34,32 +36,6 @@ mcp_servers:
       prompts: false
 """
 TIMEOUT = "mcp_discovery_timeout: 30\n"
-
-
-def with_ours(data: Any) -> dict[str, Any]:
-    """What a merged configuration must say, worked out without the code under test."""
-    result: dict[str, Any] = dict(data or {})
-    result.setdefault("mcp_discovery_timeout", 30)
-    servers = dict(result.get("mcp_servers") or {})
-    server = dict(servers.get("humanwork") or {})
-    tools = dict(server["tools"]) if isinstance(server.get("tools"), dict) else {}
-    server["command"] = "/opt/agent/bin/python"
-    server["args"] = ["-I", "-m", "lasttick.reference.gateway.humanwork"]
-    server["env"] = {name: "${" + name + "}" for name in NAMES}
-    server["tools"] = {**tools, "resources": False, "prompts": False}
-    return {**result, "mcp_servers": {**servers, "humanwork": server}}
-
-
-def only_added(before: str, after: str) -> bool:
-    """Is `after` what `before` was, with at most two pieces put in?"""
-    start = 0
-    while start < min(len(before), len(after)) and before[start] == after[start]:
-        start += 1
-    rest, longer = before[start:], after[start:]
-    end = 0
-    while end < min(len(rest), len(longer)) and rest[-1 - end] == longer[-1 - end]:
-        end += 1
-    return rest[: len(rest) - end] in longer[: len(longer) - end]
 
 
 def test_a_new_file_says_just_this() -> None:
@@ -86,9 +62,7 @@ KEPT = {
     "an empty file as a flow map": "{}\n",
     "servers without a value": "mcp_servers:\n# next\nmodel: m\n",
     "servers all commented out": "mcp_servers:\n  # gh:\n  #   command: x\n\nmodel: m\n",
-    "comments of the last server": (
-        "mcp_servers:\n  gh:\n    command: x\n    # args: []\n  # fs: {}\n# model\nmodel: m\n"
-    ),
+    "remarks of the last": "mcp_servers:\n  gh:\n    command: x\n    # args: []\n  # fs: {}\n# model\nmodel: m\n",
     "an odd indentation": "   model: m\n   mcp_servers:\n          gh:\n           command: x\n   z: 1\n",
     "a list at the column of its key": "mcp_servers:\n  gh:\n    command: x\n    args:\n    - a\n    -   b\nz:\n- 1\n",
     "a kept block scalar at the end": "mcp_servers:\n  gh:\n    note: |+\n      a\n\n\n",
@@ -119,6 +93,33 @@ def test_it_stands_where_a_person_would_put_it() -> None:
     above = "model: m\n\nmcp_servers:\n  # code\n  gh:\n    command: x  # why\n    # args: []\n"
     below = "\n# how it looks\ndisplay: {}\n# end\n"
     assert merged(above + below, OURS) == above + BLOCK.removeprefix("mcp_servers:\n") + below + TIMEOUT
+
+
+def test_it_stands_behind_a_block_scalar_that_is_closed() -> None:
+    assert merged("a: |\n  x\n", OURS) == "a: |\n  x\n" + BLOCK + TIMEOUT
+    assert merged("a: |\n  x", OURS) == BLOCK + TIMEOUT + "a: |\n  x"
+
+
+def test_a_flow_map_has_no_comma_too_many() -> None:
+    assert merged("{ }", OURS).endswith("mcp_discovery_timeout: 30 }")
+    assert merged("{a: 1}", OURS).endswith("mcp_discovery_timeout: 30, a: 1}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mcp_servers: ~\n",
+        "model: m\nmcp_servers: null # none\nz: 1\n",
+        "mcp_servers: {humanwork: ~, gh: {}}\n",
+        "mcp_servers:\n  humanwork: !!null null\n",
+        "mcp_servers:\n  humanwork: # later\n  gh: {}\n",
+    ],
+)
+def test_a_null_gives_way(text: str) -> None:
+    result = merged(text, OURS)
+    assert yaml.safe_load(result) == with_ours(yaml.safe_load(text))
+    assert all(comment in result for comment in re.findall("#.*", text))
+    assert merged(result, OURS) is result
 
 
 def test_lines_are_broken_as_the_file_breaks_them() -> None:
@@ -166,6 +167,19 @@ REFUSED = {
 def test_what_cannot_be_merged_safely_is_refused(text: str) -> None:
     with pytest.raises(TextError):
         merged(text, OURS)
+
+
+@pytest.mark.parametrize(
+    ("case", "path"),
+    [
+        ("servers are an alias", "mcp_servers"),
+        ("ours is an alias", "mcp_servers.humanwork"),
+        ("our tools are an alias", "mcp_servers.humanwork.tools"),
+    ],
+)
+def test_an_alias_in_our_way_is_named(case: str, path: str) -> None:
+    with pytest.raises(TextError, match=f"^has an alias at {path}, whose other end would change with it$"):
+        merged(REFUSED[case], OURS)
 
 
 def test_a_refusal_says_where_but_quotes_nothing() -> None:

@@ -172,6 +172,7 @@ def test_the_longest_text_is_taken() -> None:
         ("a", "a"),
         ("a\nb\n", "b"),
         ("a\r\n\r\n", "a"),
+        ("a\nb\u2028c\x0bd\n", "b\u2028c\x0bd"),
         ("warning\n  the answer  \n \n", "the answer"),
         ("", None),
         ("\n", None),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,9 +17,11 @@ from lasttick.reference.gateway import registration
 from lasttick.reference.gateway.boot import boot
 from lasttick.reference.gateway.registration import HUMANWORK_ARGS, Registered, RegistrationError, register
 from lasttick.targets.forked import Barrier, Forked, kill_at, meet_at_making
+from lasttick_fakes.operator_configs import BROKEN, broken_config, operator_config
+
+from .config_oracle import PYTHON, only_added, with_ours
 
 OPERATOR = "# ours\nmcp_servers:\n  github: {command: npx}\nmodel: {default: m}\n"
-PYTHON = "/opt/agent/bin/python"
 
 
 def test_it_is_registered_once_beside_what_was_there(tmp_path: Path) -> None:
@@ -66,6 +70,40 @@ def test_a_bad_configuration_stays_and_the_error_says_why(tmp_path: Path, conten
     assert "left untouched" in refused.value.happened
     assert "contract gateway" in refused.value.expected
     assert "boot again" in refused.value.do
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_operators_files_keep_every_byte(tmp_path: Path, seed: int) -> None:
+    """Each of the generated files, several to a test: merged once, left alone the second time."""
+    for n in range(5):
+        path = tmp_path / f"home{n}" / "config.yaml"
+        path.parent.mkdir()
+        config = operator_config(random.Random(seed * 5 + n))
+        path.write_bytes(config.text.encode())
+        assert register(path.parent, PYTHON).changed
+        merged = path.read_bytes().decode()
+        before = yaml.safe_load(config.text)
+        assert yaml.safe_load(merged) == with_ours(before)
+        if not (before or {}).get("mcp_servers"):
+            # An explicit null is the one thing that has to go.
+            assert only_added(re.sub("(mcp_servers:) (~|null)", r"\1", config.text), merged)
+        elif "humanwork" not in before["mcp_servers"]:
+            assert only_added(config.text, merged)
+        else:
+            assert merged.startswith(config.text.split("mcp_servers")[0])
+        assert not register(path.parent, PYTHON).changed
+        assert path.read_bytes().decode() == merged
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_operators_broken_files_stay(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "config.yaml"
+    stream = random.Random(kind)
+    config = next(config for config in iter(lambda: broken_config(stream), None) if config.traits == (kind,))
+    path.write_bytes(config.text.encode())
+    with pytest.raises(RegistrationError):
+        register(tmp_path, PYTHON)
+    assert path.read_bytes() == config.text.encode()
 
 
 def test_a_folder_or_a_read_only_file_in_its_place_stays(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.gate.errors import GateError
 from lasttick.laws.gate.journal import FOLDER, JournalFile, journal_file, read_journal, write_journal
-from lasttick.laws.gate.leftovers import Left, end_leftovers, place_of
+from lasttick.laws.gate.leftovers import Left, end_leftovers
 from lasttick.laws.gate.preflight import Seen, look, refuse_tolerance
 from lasttick.laws.profiles.load import Loaded, resolve_run_vars
 
@@ -57,7 +57,7 @@ async def deploy(loaded: Loaded, config: Path) -> Deployment:
     loaded = await resolve_run_vars(loaded)
     deployment = _deployment(loaded)
     deployment.lock_dir = config.parent / FOLDER / f"{config.stem}.locks"
-    deployment.journal = JournalFile(journal_file(config), deployment.run, place_of(loaded.profile), deployment.redact)
+    deployment.journal = JournalFile(journal_file(config), deployment.run, loaded.place, deployment.redact)
     return deployment
 
 
@@ -66,7 +66,7 @@ async def end_all(deployment: Deployment) -> list[Left]:
     journal = deployment.journal
     assert isinstance(journal, JournalFile)
     left = await end_leftovers(deployment, entries := journal.left())
-    kept = [one.entry for one in left if one.again]
+    kept = [one.entry for one in left]
     for entry in entries:
         if entry not in kept:
             journal.closed(entry.number)
@@ -96,15 +96,16 @@ async def _clean(loaded: Loaded, config: Path) -> tuple[int, list[Left]]:
     """End what earlier runs left on this target; what they left elsewhere stays written down."""
     path = journal_file(config)
     entries = read_journal(path)
-    here = [entry for entry in entries if entry.target == place_of(loaded.profile)]
+    # What was left at one address is not sent to another.
+    here = [entry for entry in entries if entry.target == loaded.place]
     left = await end_leftovers(_deployment(loaded), here)
-    again = [one.entry for one in left if one.again]
+    again = [one.entry for one in left]
     write_journal(path, [entry for entry in entries if entry not in here or entry in again])
     return len(here) - len(left), left
 
 
 def _deployment(loaded: Loaded) -> Deployment:
-    return Deployment(loaded.profile, run=_short_word(), secrets=loaded.secrets)
+    return Deployment(loaded.profile, run=_short_word(), secrets=loaded.secrets, locate=loaded.where)
 
 
 def _only_one(config: Path) -> FileLock:

@@ -11,6 +11,13 @@ class GateError(Exception):
     def __init__(self, what: str, expected: str, next_step: str) -> None:
         super().__init__(f"{what}\n  expected: {expected}\n  next: {next_step}")
 
+    @classmethod
+    def told(cls, message: str) -> GateError:
+        """Of a message that has its three parts already."""
+        error = cls.__new__(cls)
+        Exception.__init__(error, message)
+        return error
+
 
 class Unreachable(GateError):
     """The target does not answer, or what answers is something else."""

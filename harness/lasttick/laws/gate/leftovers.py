@@ -1,47 +1,45 @@
 """How is ended what a run has left on the target? Leases first, each in its session, then the sessions.
 
-What the target does not know any more has ended. Source: contract laws, "Subjects".
+A request for a lease that was not decided is looked at once more: what waits is taken back, what was granted is given
+back. What the target does not know any more has ended; what it refuses to end has not.
+
+Source: contract laws, "Subjects".
 """
 
 from __future__ import annotations
 
 import asyncio
-import shlex
 from collections import ChainMap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from lasttick.laws import binding as bindings
 from lasttick.laws.conditions import outcome_of
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.gate.journal import Entry
-from lasttick.laws.profiles.profile import Profile
+from lasttick.laws.profiles.profile import Binding, Outcome, Poll
 from lasttick.laws.reply import Reply
 from lasttick.laws.verdict import NotShown
-from lasttick.laws.wire.message import Message, WireError
+from lasttick.laws.wire.message import Message, Wire, WireError
 
 LEASE, SESSION = "lease", "session"
-VERBS = {LEASE: "lease.release", SESSION: "session.end"}
 GONE = (404, 410)
+UNKNOWN = (401, 403)
+"""The target does not know the caller, or not as one who may: that says nothing of what the caller has there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """One entry that could not be ended, and why. `again`: no answer came, so a later try may do it."""
+    """One entry that could not be ended, and why. It stays written down: the next run tries again."""
 
     entry: Entry
     why: str
-    again: bool
 
     def __str__(self) -> str:
         names = ", ".join(f"{name}={value}" for name, value in self.entry.names.items())
         what = f"the {self.entry.kind} of {self.entry.caller}" + (f" ({names})" if names else "")
         return f"{what} could not be ended: {self.why}"
-
-
-def place_of(profile: Profile) -> str:
-    """The target as the journal names it: what was left at one address is not sent to another."""
-    return profile.target.url or shlex.join(profile.target.command or ())
 
 
 async def end_leftovers(deployment: Deployment, entries: Sequence[Entry]) -> list[Left]:
@@ -54,51 +52,141 @@ async def end_leftovers(deployment: Deployment, entries: Sequence[Entry]) -> lis
 
 
 async def _end(deployment: Deployment, entry: Entry) -> Left | None:
-    profile = deployment.profile
-    spec = profile.callers.get(entry.caller)
+    spec = deployment.profile.callers.get(entry.caller)
     if spec is None:
-        return Left(entry, "the profile has no such caller any more", False)
+        return Left(entry, "the profile has no such caller any more")
+    speaker = _Speaker(deployment, entry, deployment.wire(entry.caller, spec))
     try:
-        message = _message(profile, entry)
-        if message is None:
-            return None
-        wire = deployment.wire(entry.caller, spec)
-        try:
-            reply = await wire.send(message)
-            if message.kind == "tool":
-                await wire.end()
-        finally:
-            await wire.close()
+        why = await (_end_lease(speaker) if entry.kind == LEASE else _end_session(speaker))
     except (NotShown, WireError) as error:
-        return Left(entry, str(error), False)
-    return _left(deployment, entry, reply)
+        why = str(error)
+    finally:
+        await speaker.close()
+    return None if why is None else Left(entry, str(deployment.redact(why)))
 
 
-def _message(profile: Profile, entry: Entry) -> Message | None:
-    """What ends it; None when nothing has to be sent. Raises NotShown."""
-    verb, route = VERBS[entry.kind], profile.callers[entry.caller].route
-    binding = profile.reach(verb, route)
-    if binding is None or (entry.kind == LEASE and profile.stands_for(verb, route).startswith("session.")):
-        return None  # it runs out by itself, or ends with its session
-    names = ChainMap(dict(entry.names), dict(profile.callers[entry.caller].vars), profile.vars)
-    message = bindings.message_of(binding, names, verb, profile.target.timeout_s)
-    session = {} if entry.session is None else {"mcp-session-id": entry.session}
-    if message is not None:
-        return replace(message, headers={**session, **message.headers})
-    if profile.target.url is None or entry.session is None:
-        return None  # a command's session has ended with its process; a server without ids has no sessions
-    return Message("http", f"DELETE {profile.target.url}", headers=session, timeout_s=profile.target.timeout_s)
+class _Speaker:
+    """The caller of an entry, in the entry's session. `names`: all that is known of what the entry is about."""
+
+    def __init__(self, deployment: Deployment, entry: Entry, wire: Wire) -> None:
+        self.profile = deployment.profile
+        self.entry = entry
+        self.wire = wire
+        self.route = self.profile.callers[entry.caller].route
+        self.names: dict[str, Any] = dict(entry.names)
+        self._has_session = False
+
+    def binding(self, verb: str) -> Binding | None:
+        return self.profile.reach(verb, self.route)
+
+    def stands_for(self, verb: str) -> str:
+        return self.profile.stands_for(verb, self.route)
+
+    def message(self, verb: str, part: Binding | Poll) -> Message | None:
+        """None: kind `tool` has it of itself. Raises NotShown for a name that nobody knows."""
+        names = ChainMap(self.names, dict(self.profile.callers[self.entry.caller].vars), self.profile.vars)
+        message = bindings.message_of(part, names, verb, self.profile.target.timeout_s)
+        return None if message is None else replace(message, headers={**self._session(), **message.headers})
+
+    def deletion(self) -> Message | None:
+        """What ends an MCP session by its id; None where nothing can be open: a command's has ended with its process,
+        and a server without ids has none."""
+        target = self.profile.target
+        if target.url is None or self.entry.session is None:
+            return None
+        return Message("http", f"DELETE {target.url}", headers=self._session(), timeout_s=target.timeout_s)
+
+    async def send(self, message: Message) -> Reply:
+        self._has_session = self._has_session or message.kind == "tool"
+        return await self.wire.send(message)
+
+    async def list_tools(self) -> Reply:
+        self._has_session = True
+        return await self.wire.list_tools(self.profile.target.timeout_s)
+
+    def outcome(self, reply: Reply, *parts: Binding | Poll | None) -> Outcome:
+        return outcome_of(reply, *(part.outcomes for part in parts if part is not None), self.profile.outcomes)
+
+    async def close(self) -> None:
+        try:
+            if self._has_session:
+                await self.wire.end()
+        finally:
+            await self.wire.close()
+
+    def _session(self) -> Mapping[str, str]:
+        return {} if self.entry.session is None else {"mcp-session-id": self.entry.session}
 
 
-def _left(deployment: Deployment, entry: Entry, reply: Reply) -> Left | None:
-    profile = deployment.profile
-    binding = profile.reach(VERBS[entry.kind], profile.callers[entry.caller].route)
-    outcome = outcome_of(reply, {} if binding is None else binding.outcomes, profile.outcomes)
-    if outcome == "ok" or reply.status in GONE:
+async def _end_session(speaker: _Speaker) -> str | None:
+    """Why it could not be ended."""
+    binding = speaker.binding("session.end")
+    if binding is None:
         return None
-    if entry.kind == LEASE and outcome in ("busy", "denied"):
+    message = speaker.message("session.end", binding) or speaker.deletion()
+    if message is None:
+        return None
+    reply = await speaker.send(message)
+    return None if speaker.outcome(reply, binding) == "ok" or reply.status in GONE else reply.raw
+
+
+async def _end_lease(speaker: _Speaker) -> str | None:
+    """Why it could not be ended."""
+    state = await _state(speaker)
+    if state in ("busy", "denied"):
+        return None  # the request was turned down, or what it was granted is over
+    binding = speaker.binding("lease.release")
+    if binding is None or speaker.stands_for("lease.release").startswith("session."):
+        return "it still waits in the queue, and no verb takes it back" if state == "pending" else None
+    try:
+        message = speaker.message("lease.release", binding)
+    except NotShown as error:
+        waits = "it still waits in the queue, and what would take it back cannot be sent"
+        why = waits if state == "pending" else "what came of its request is not known, so its release cannot be sent"
+        return f"{why}: {error}"
+    assert message is not None, "only session verbs and tools.list are of themselves"
+    reply = await speaker.send(message)
+    outcome = speaker.outcome(reply, binding)
+    if outcome == "ok":
+        return None
+    if state == "pending":
+        return f"it still waits in the queue: {reply.raw}"
+    if outcome != "lost" and reply.status in GONE:
+        return None
+    if outcome == "denied" and (reply.status not in UNKNOWN or await _is_known(speaker)):
         return None  # somebody else's by now
-    why = str(deployment.redact(reply.raw))
-    if entry.kind == LEASE and profile.lease.ttl_s is not None:
-        why += f"; it runs out within {profile.lease.ttl_s:g} s by itself"
-    return Left(entry, why, outcome == "lost")
+    ttl_s = speaker.profile.lease.ttl_s
+    return reply.raw + ("" if ttl_s is None else f"; it runs out within {ttl_s:g} s by itself")
+
+
+async def _state(speaker: _Speaker) -> Outcome | None:
+    """How the request stands, by one reading, which may tell more names; None: nothing can say."""
+    acquire = speaker.binding("lease.acquire")
+    if acquire is None or acquire.poll is None:
+        return None
+    try:
+        message = speaker.message("lease.acquire", acquire.poll)
+    except NotShown:
+        return None
+    assert message is not None, "a poll has a binding of its own"
+    reply = await speaker.send(message)
+    outcome = speaker.outcome(reply, acquire.poll, acquire)
+    if outcome == "ok" and not bindings.is_decided(acquire.poll, reply, outcome):
+        outcome = "pending"
+    if outcome in ("ok", "pending"):
+        speaker.names |= bindings.outputs(acquire.poll.out, reply)[0]
+    elif reply.status in (*UNKNOWN, *GONE):
+        return None
+    return outcome
+
+
+async def _is_known(speaker: _Speaker) -> bool:
+    """Whether the target lets the caller read at all: then a refusal is about the lease, and not about the caller."""
+    holder = speaker.binding("lease.holder")
+    try:
+        message = None if holder is None else speaker.message("lease.holder", holder)
+    except NotShown:
+        message = None
+    if message is not None:
+        return speaker.outcome(await speaker.send(message), holder) == "ok"
+    return speaker.profile.speaks_mcp() and (await speaker.list_tools()).ok

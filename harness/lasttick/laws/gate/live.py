@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from lasttick.checks import Verdict
 from lasttick.engine.clock import SystemClock
-from lasttick.engine.trace import Event, Trace
+from lasttick.engine.trace import Event, Redactor, Trace
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.profiles.profile import Profile
 from lasttick.laws.target import Target
@@ -153,7 +153,7 @@ class LiveRun:
             end.events += trace.events
             end.cases = tuple(target.cases)
             end.judged = target.judged
-        return error
+        return _redacted(error, deployment.redact)
 
     async def _deployed(self) -> Deployment:
         async with self._making:
@@ -170,6 +170,15 @@ def _once_only(failure: LawFailed, second: BaseException | None) -> LawFailed:
     why = str(second).partition("\n")[0]
     told = "1 of 2: it did not fail again" if second is None else f"the second play showed nothing: {why}"
     return LawFailed(f"{failure.reason} ({told})", failure.said)
+
+
+def _redacted(error: BaseException | None, redact: Redactor) -> BaseException | None:
+    """Without the secrets that a command or an address may have brought into its reason."""
+    if isinstance(error, LawFailed):
+        return LawFailed(redact(error.reason), error.said)
+    if isinstance(error, NotShown):
+        return NotShown(redact(error.reason), error.said, timing=error.timing)
+    return error
 
 
 def _mistake(error: Exception) -> NotShown:

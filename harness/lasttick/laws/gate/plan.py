@@ -1,6 +1,6 @@
 """Which laws will run on this target, how long will they take, and what does each gap cost? Nothing is sent.
 
-A law is played up to its first message: what it says until then is what it needs. Source: issue, "Profiles".
+A law is played up to its first message (dry.py). Source: issue, "Profiles".
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ import heapq
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lasttick.laws.caller import Caller
 from lasttick.laws.deployment import Deployment
+from lasttick.laws.gate.dry import DryTarget, Listings, WouldRun
 from lasttick.laws.gate.live import AT_ONCE
 from lasttick.laws.profiles.profile import Profile
-from lasttick.laws.target import Target
 from lasttick.laws.verdict import LawFailed, NotApplicable, NotShown
 
 
@@ -51,14 +50,19 @@ class Plan:
     gaps: Mapping[str, tuple[str, ...]]
 
 
-async def plan(laws: Sequence[PlannedLaw], deployment: Deployment, resources: int) -> Plan:
-    """`resources`: how many subjects there can be at once. Lines in the order of the ids."""
+async def plan(
+    laws: Sequence[PlannedLaw], deployment: Deployment, resources: int, listings: Listings | None = None
+) -> Plan:
+    """`resources`: how many subjects there can be at once; `listings`: the tools that were seen to be listed.
+
+    Lines in the order of the ids.
+    """
     profile = deployment.profile
     lines: dict[str, Line] = {}
     gaps: dict[str, list[str]] = {}
     ours: list[PlannedLaw] = []
     for law in sorted(laws, key=lambda law: law.law):
-        target = _Dry(deployment, law.law)
+        target = DryTarget(deployment, law.law, listings or {})
         for verb in law.verbs:
             if not target.bound(verb):
                 gaps.setdefault(verb, []).append(law.law)
@@ -88,21 +92,7 @@ def _overlapped_s(laws: Sequence[PlannedLaw], profile: Profile, resources: int) 
     return max(makespan(waiting, min(resources, AT_ONCE)), makespan(everything, AT_ONCE))
 
 
-class _WouldRun(Exception):
-    """The law has come to its first message."""
-
-
-class _Dry(Target):
-    """Nothing is sent: whoever would speak ends the law instead."""
-
-    def keep(self, caller: Caller) -> Caller:
-        raise _WouldRun
-
-    async def sleep(self, seconds: float) -> None:
-        raise _WouldRun
-
-
-async def _why_not(law: PlannedLaw, target: _Dry) -> str:
+async def _why_not(law: PlannedLaw, target: DryTarget) -> str:
     """Why it is not applicable; "" when it will run."""
     try:
         target.needs(*law.verbs)
@@ -113,6 +103,6 @@ async def _why_not(law: PlannedLaw, target: _Dry) -> str:
         await law.function(target)
     except NotApplicable as error:
         return str(error)
-    except (_WouldRun, LawFailed, NotShown):
+    except (WouldRun, LawFailed, NotShown):
         return ""
     return ""

@@ -6,23 +6,26 @@ Only sessions are opened, and only verbs that read are sent. Source: contract la
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 from urllib.parse import urlsplit
 
 from lasttick.laws.caller import Caller
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.gate.errors import GateError, Unreachable
+from lasttick.laws.judges.tools import listed
 from lasttick.laws.profiles.loaded import Loaded
 from lasttick.laws.said import Said
 from lasttick.laws.target import Target
-from lasttick.laws.verdict import NotApplicable, NotShown
+from lasttick.laws.verdict import NotApplicable, NotShown, Unfound
 from lasttick.laws.wire.message import WireError
 
 NAME = "preflight"
 QUICK = ("tools.list", "lease.holder", "approval.pending")
 """Reading verbs that the target itself answers: their time is the round trip."""
+MUST_READ = ("tools.list", "lease.holder")
+"""Of those, what every caller may ask for."""
 READINGS = 5
 TRIPS_MIN = 3.0
 NOT_THERE = (404, 405)
@@ -32,10 +35,14 @@ DEFAULT_PORT = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """`round_trip_s`: the median of what was measured, `resources`: how many are free; None where nothing says it."""
+    """`round_trip_s`: the median of what was measured, `resources`: how many are free; None where nothing says it.
+
+    `tools`: the names that each caller's list shows, () where it is refused one; left out: whose list is not known.
+    """
 
     round_trip_s: float | None = None
     resources: int | None = None
+    tools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 async def look(deployment: Deployment, loaded: Loaded) -> Seen:
@@ -51,10 +58,17 @@ async def look(deployment: Deployment, loaded: Loaded) -> Seen:
         saids = await _readings(caller)
         if saids and all(said.outcome == "lost" for said in saids):
             raise _unreachable(loaded, saids[-1].raw)
+        for verb in MUST_READ:
+            _must_be_read([said for said in saids if said.verb == verb], deployment)
+        await _effects_must_be_read(deployment, target)
         times = [said.answered_s - said.sent_s for said in saids if said.outcome != "lost"]
-        return Seen(median(times) if times else None, _resources(deployment, saids))
+        tools = await _tools(target)
+        return Seen(median(times) if times else None, _resources(deployment, saids), tools)
+    except Unfound as error:
+        raise GateError.told(deployment.redact(str(error))) from error
     except (NotShown, NotApplicable, WireError) as error:
-        raise GateError(str(error), "a binding that can be sent", f"correct {loaded.name}") from error
+        why = deployment.redact(str(error))
+        raise GateError(why, "a binding that can be sent", f"correct {loaded.name}") from error
     finally:
         await target.close()
 
@@ -101,7 +115,7 @@ def _must_be_open(said: Said, loaded: Loaded) -> None:
             "correct its headers, or the variables that they are made of",
         )
     raise Unreachable(
-        f"{_place(loaded)} answers, and it is not what the profile says: {said.raw[:300]}",
+        f"{loaded.place} answers, and it is not what the profile says: {said.raw[:300]}",
         "an MCP endpoint, or the target's own answer to session.open",
         f"correct url, at {loaded.where(['target', 'url'])}: often the path is missing, as in /mcp",
     )
@@ -119,9 +133,63 @@ async def _readings(caller: Caller) -> list[Said]:
                 saids.append(said)
                 if said.outcome == "lost":
                     break
+        except Unfound:
+            raise
         except NotShown:
             continue
     return saids
+
+
+async def _effects_must_be_read(deployment: Deployment, target: Target) -> None:
+    """Once, as the laws read them; again only while that shows nothing."""
+    saids: list[Said] = []
+    try:
+        while target.bound("effects") and len(saids) < READINGS and not (saids and _is_answer(saids[-1])):
+            saids.append(await target.read("effects"))
+    except Unfound:
+        raise
+    except NotShown:
+        return
+    if saids:
+        _must_be_read(saids, deployment)
+
+
+def _must_be_read(saids: Sequence[Said], deployment: Deployment) -> None:
+    """A verb that only reads, and is never answered, is bound to something else."""
+    if not saids or any(_is_answer(said) for said in saids):
+        return
+    last = saids[-1]
+    where = deployment.where(last.verb, deployment.profile.callers[last.caller].route)
+    raise Unreachable(
+        f"{where}: {last.verb} is {last.answer}: {last.raw[:300]}",
+        f"an answer that says what {last.verb} asks for (docs/check.md, Binding)",
+        "start what answers it, correct its address, or add a rule to its outcomes",
+    )
+
+
+def _is_answer(said: Said) -> bool:
+    return said.outcome not in ("error", "lost")
+
+
+async def _tools(target: Target) -> dict[str, tuple[str, ...]]:
+    """Only where a law could call a tool."""
+    found: dict[str, tuple[str, ...]] = {}
+    if not (target.bound("tools.list") and target.bound("tools.call")):
+        return found
+    for name, spec in target.deployment.profile.callers.items():
+        if spec.decides:
+            continue
+        caller = target.caller(name)
+        opened = await caller.open()
+        try:
+            said = await caller.list_tools()
+        except NotShown:  # a list that names a session which was not given
+            if opened.refused:
+                found[name] = ()
+            continue
+        if said.ok or said.refused:
+            found[name] = listed(said)
+    return found
 
 
 def _resources(deployment: Deployment, saids: Sequence[Said]) -> int | None:
@@ -137,16 +205,11 @@ def _resources(deployment: Deployment, saids: Sequence[Said]) -> int | None:
 
 def _unreachable(loaded: Loaded, why: str) -> Unreachable:
     return Unreachable(
-        f"{_place(loaded)} does not answer: {why}",
+        f"{loaded.place or 'the target'} does not answer: {why}",
         f"the target of {loaded.where(['target'])}, running, with an answer within "
         f"{loaded.profile.target.timeout_s:g} s",
         "start it, or correct the address",
     )
-
-
-def _place(loaded: Loaded) -> str:
-    target = loaded.profile.target
-    return target.url or " ".join(target.command or ["the target"])
 
 
 def _why(error: Exception) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lasttick.laws.binding import names_wanted
+from lasttick.laws.profiles.problems import did_you_mean
 from lasttick.laws.profiles.profile import CallerSpec, Profile
 from lasttick.laws.said import Said
 from lasttick.laws.templates import names_in
@@ -46,6 +47,24 @@ def callable_tools(profile: Profile, names: Sequence[str], route: str | None = N
 def may_use(spec: CallerSpec, tool: str) -> bool:
     """Whether the profile lets this caller use the tool; one without a list may use any."""
     return "may" not in spec.model_fields_set or any(_is(tool, own) for own in spec.may)
+
+
+def unseen(profile: Profile, shown: Mapping[str, Sequence[str]]) -> list[str]:
+    """A sentence for each tool in a `may` that no list shows: most often a typing error. `shown`: tools by caller.
+
+    Nothing while a caller's list is not known, for the tool may be in that one.
+    """
+    speaking = [name for name, spec in profile.callers.items() if not spec.decides]
+    if not speaking or any(name not in shown for name in speaking):
+        return []
+    names = list(dict.fromkeys(name for names in shown.values() for name in names))
+    said = []
+    for caller in speaking:
+        for tool in profile.callers[caller].may:
+            if not any(_is(name, tool) for name in names):
+                near = did_you_mean(tool, names, "correct `may`, or the target")
+                said.append(f"{caller} may use {tool!r}, and tools/list shows it to nobody; {near}")
+    return said
 
 
 def _is(listed_name: str, name: str) -> bool:

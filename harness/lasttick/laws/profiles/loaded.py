@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from lasttick.engine.trace import Redactor
+from lasttick.laws.judges.secrets import forms
 from lasttick.laws.profiles import problems
 from lasttick.laws.profiles.profile import Profile
 
@@ -22,3 +25,17 @@ class Loaded:
         """`lasttick.toml:41 ([lease.acquire])`, of a verb, `routes.NAME.verb`, `callers.NAME`, or a path of keys."""
         path = verb_or_path.split(".") if isinstance(verb_or_path, str) else verb_or_path
         return problems.where(self.name, self.text, path)
+
+    @property
+    def place(self) -> str:
+        """The target's address, or its command, as people and files are told it: without the secrets in it."""
+        redact, target = hide(self.secrets, Redactor()), self.profile.target
+        return str(redact(target.url)) if target.url else shlex.join(redact(part) for part in target.command or ())
+
+
+def hide(secrets: Mapping[str, str], redact: Redactor) -> Redactor:
+    """From now on each secret is written as `[NAME]`, in whatever form it may stand in a log."""
+    for name, value in secrets.items():
+        for form in forms(value):
+            redact.learn(form, f"[{name}]")
+    return redact

@@ -98,6 +98,7 @@ class Gateway:
         self._world = world
         self._part = part
         self._chat_tokens: dict[str, str] = {}
+        self._killed: dict[PartName, None] = {}
         self.options = options
         self.secrets = secrets
         self.platform_url = addresses.platform
@@ -296,8 +297,10 @@ class Gateway:
         await self.trouble("heal")
 
     async def restart(self, name: PartName = "platform") -> None:
-        """Stop a part as on SIGTERM, and start it again on the same files and address. The agent boots then."""
-        self._world.trace.emit(name, "part.stop")
+        """Stop a part as on SIGTERM if it runs, and start it again on the same files and address. The agent boots."""
+        if name not in self._killed:
+            self._world.trace.emit(name, "part.stop")
+        self._killed.pop(name, None)
         await self._part.restart(name)
         self._world.trace.emit(name, "part.start")
 
@@ -305,6 +308,7 @@ class Gateway:
         """A part is gone from one instant to the next (process mode); `restart` starts it again."""
         self._world.trace.emit(name, "part.kill")
         await self._part.kill(name)
+        self._killed[name] = None
 
     async def shut(self) -> None:
         """The end of the world."""
@@ -338,7 +342,12 @@ async def begin(world: World, number: int, options: dict[str, Any]) -> Gateway:
     secrets = Secrets.drawn(world.random(f"{name} secrets"))
     secrets.hide(world.trace.redact)
     part = world.gateway_part(named, number, secrets)
-    gateway = Gateway(world, named, part, secrets, await part.start())
+    try:
+        addresses = await part.start()
+    except BaseException:
+        await part.stop()
+        raise
+    gateway = Gateway(world, named, part, secrets, addresses)
     world.trace.emit(name, "part.start", agent=named.agent)
     if named.registry is not None:
         await gateway.registry(named.registry)

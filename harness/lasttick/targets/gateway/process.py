@@ -12,7 +12,6 @@ import functools
 import shutil
 import socket
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,7 +58,7 @@ class ProcessGateway:
         options = self._options
         options.folder.mkdir(parents=True, exist_ok=True)
         for name in ("model", "third-party"):
-            self._fakes[name] = await asyncio.to_thread(_shared_fake, name)
+            self._fakes[name] = await _shared_fake(name)
             await self._world.post(f"{self._fakes[name]}/reset", {})
         # Each of the two must be told where the other is: the port of the platform is kept for it until it is there.
         self._ports["platform"] = self._held.getsockname()[1]
@@ -157,7 +156,7 @@ def _held_port() -> socket.socket:
 _fakes: dict[str, Child] = {}
 
 
-def _shared_fake(name: str) -> str:
+async def _shared_fake(name: str) -> str:
     """The fake of this test process, started when first asked for; its URL."""
     if name not in _fakes:
         folder = Path(tempfile.mkdtemp(prefix=f"lasttick-{name}-"))
@@ -166,7 +165,7 @@ def _shared_fake(name: str) -> str:
         _fakes[name] = child
         atexit.register(_end, child, folder)
     while (ready := _fakes[name].poll_ready()) is None:
-        time.sleep(POLL_S)
+        await asyncio.sleep(POLL_S)
     return str(ready["url"])
 
 

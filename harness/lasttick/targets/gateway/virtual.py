@@ -20,6 +20,7 @@ from lasttick.targets.gateway.secrets import Secrets
 from lasttick.targets.gateway.tap import Saw, Tap
 from lasttick.targets.gateway.turns import Correlation, HermesTurn, told_request
 from lasttick.targets.outcome import Inconclusive, StartRefused
+from lasttick.targets.told import emit_seen
 from lasttick_fakes.model import FakeModel
 from lasttick_fakes.thirdparty import ThirdParty
 
@@ -144,17 +145,17 @@ class VirtualGateway:
 
     def _saw(self, actor: str) -> Saw:
         def saw(kind: str, run_id: str | None, data: dict[str, Any]) -> None:
-            self._world.trace.emit(actor, kind, run_id, **data)
+            emit_seen(self._world.trace, actor, kind, run_id, data)
 
         return saw
 
     def _third_saw(self, kind: str, data: dict[str, Any]) -> None:
         run_id = self._third_runs.setdefault(data["seq"], data.get("run_id"))
         told = {name: value for name, value in data.items() if name != "run_id"}
-        self._world.trace.emit("third-party", kind, run_id, **told)
+        self._saw("third-party")(kind, run_id, told)
 
     def _model_saw(self, kind: str, data: dict[str, Any]) -> None:
-        self._world.trace.emit("model", kind, self._correlation.run_of(data["messages"]), **told_request(data))
+        self._saw("model")(kind, self._correlation.run_of(data["messages"]), told_request(data))
 
 
 class _Running:

@@ -70,7 +70,7 @@ class WatchedProgram:
 def _family(parent: int, argv: Sequence[str], env: Mapping[str, str]) -> Iterator[tuple[int, Program]]:
     """The process that runs `argv` for the run of `env`, and what it started, the elder ones first."""
     below: dict[int, list[int]] = {}
-    for pid, its_parent in _parents():
+    for pid, its_parent in parents():
         below.setdefault(its_parent, []).append(pid)
     for pid in below.get(parent, []):
         program = read_program(pid)
@@ -86,7 +86,7 @@ def _family(parent: int, argv: Sequence[str], env: Mapping[str, str]) -> Iterato
             waiting += below.get(child, [])
 
 
-def _parents() -> Iterator[tuple[int, int]]:
+def parents() -> Iterator[tuple[int, int]]:
     """(process, its parent) of all processes, by number."""
     try:
         names = sorted(int(name) for name in os.listdir(PROC) if name.isdigit())
