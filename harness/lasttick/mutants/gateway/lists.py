@@ -1,4 +1,4 @@
-"""Wrong versions of which tools a run gets, and what stays as it was with the flag off."""
+"""Wrong versions of which tools a run gets."""
 
 from __future__ import annotations
 
