@@ -1,6 +1,6 @@
 """Wrong gateways, by topic. Ids are those of the contract's rulings where a ruling names one."""
 
-from lasttick.mutants.gateway import agent, doors, ledger, lists, order, tenant, upstream
+from lasttick.mutants.gateway import agent, doors, ledger, lists, order, tenant, turns, upstream
 
 MUTANTS = [
     *agent.MUTANTS,
@@ -9,5 +9,6 @@ MUTANTS = [
     *lists.MUTANTS,
     *order.MUTANTS,
     *tenant.MUTANTS,
+    *turns.MUTANTS,
     *upstream.MUTANTS,
 ]
