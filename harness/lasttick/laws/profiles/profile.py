@@ -248,11 +248,9 @@ class Profile(Verbs):
         bindings = [binding for verbs in (self, *self.routes.values()) for binding in verbs.bound_verbs().values()]
         return any(part is not None and part.tool is not None for one in bindings for part in (one, one.poll))
 
-    def lag_of(self, verb: str, route: str | None = None) -> float:
+    def lag_of(self, verb: str) -> float:
         """Seconds from a fact to its report through this verb: the binding's, its section's, else the file's."""
-        section = verb.partition(".")[0]
-        parts = [self.bound(verb, route), getattr(self.routes.get(route or ""), section, None), getattr(self, section)]
-        for part in parts:
+        for part in (self.binding(verb), getattr(self, verb.partition(".")[0], None)):
             if part is not None and part.lag_s is not None:
                 return float(part.lag_s)
         return self.lag_s
