@@ -520,3 +520,13 @@ def test_a_file_that_cannot_be_written_any_more_does_not_hide_the_verdict(projec
     assert "lasttick: out/page.md could not be written: " in project.err
     assert "1 FAIL; exit code 1" in project.out
     assert (project.path / "junit.xml").exists()
+
+
+def test_the_plan_promises_no_dialect(project: Project) -> None:
+    project.laws(HOLDS)
+    assert project.check("--plan") == 0
+    assert "dialect" not in project.out
+    text = project.read("lasttick.toml")
+    project.write("lasttick.toml", text.replace("version = 1", 'version = 1\nprofile = "seed-hostagent"'))
+    assert project.check("--plan") == 0
+    assert "the dialect of seed-hostagent is played by `lasttick run`, not yet on a live target" in project.out

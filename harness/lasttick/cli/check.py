@@ -203,6 +203,8 @@ def _print_plan(laws: list[PlannedLaw], loaded: Loaded, config: Path) -> int:
             print(f"  {verb:<16}  {', '.join(lost)}")
     if lacking := _planned_later(loaded.profile):
         print(f"\nnot built yet: {lacking}")
+    if loaded.profile.profile != "none":
+        print(f"\nthe dialect of {loaded.profile.profile} is played by `lasttick run`, not yet on a live target")
     print(f"\n{_round_trip(seen, note)}")
     for sentence in unseen(loaded.profile, seen.tools):
         print(f"lasttick: {plain(sentence)}", file=sys.stderr)

@@ -197,7 +197,8 @@ class Verbs(Part):
 
 
 class Profile(Verbs):
-    """A whole file. `vars` are names for templates; `profile` names the dialect that runs beside the laws."""
+    """A whole file. `vars` are names for templates; `profile` names the system
+    whose dialect the target speaks: `lasttick run` plays that, a check not yet."""
 
     version: Annotated[Literal[1], BeforeValidator(_no_bool)]
     profile: Literal["none", "seed-hostagent", "seed-gateway", "seed-vaultclaw", "seed-lineup"] = "none"
