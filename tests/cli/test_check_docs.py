@@ -18,6 +18,7 @@ from lasttick.laws.gate.baseline import parse_baseline
 from lasttick.laws.gate.scope import read_scope
 from lasttick.laws.profiles.init import profiles
 from lasttick.laws.profiles.load import loads
+from lasttick.laws.profiles.profile import LeaseVerbs
 
 PROJECT = Path(__file__).parents[2]
 PAGE = (PROJECT / "docs" / "check.md").read_text()
@@ -92,6 +93,17 @@ def test_the_profile_and_the_baseline_that_are_shown_load() -> None:
     loaded = loads(profile, "lasttick.toml", {"BROWSERS_URL": "http://127.0.0.1:1/mcp"})
     assert loaded.profile.lease.busy == "queues"
     assert [entry.law for entry in parse_baseline(baseline, ["lease/clock-proof"])] == ["lease/clock-proof"]
+
+
+def test_what_runs_in_a_checkout_is_told_apart_from_what_runs_installed() -> None:
+    words = "`pytest scenarios/laws --lasttick-config lasttick.toml -n 2` in a checkout"
+    assert words in PAGE
+    assert (PROJECT / "scenarios" / "laws").is_dir()
+
+
+@pytest.mark.parametrize("name", LeaseVerbs.model_fields)
+def test_every_key_of_a_lease_is_explained(name: str) -> None:
+    assert f"`{name}`" in PAGE or f"`.{name}`" in PAGE or f"`lease.{name}`" in PAGE
 
 
 def test_every_shipped_profile_is_named() -> None:

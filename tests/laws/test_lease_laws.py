@@ -102,6 +102,17 @@ def test_ten_noisy_runs_give_no_false_red(seed: int) -> None:
     assert set(words.values()) <= {"pass", "inconclusive"}, words
 
 
+@pytest.mark.parametrize("law", ["lease/expires-exactly", "lease/dies-with-holder", "lease/clock-proof"])
+def test_what_delays_leave_open_is_no_pass(law: str) -> None:
+    found = on_reference(law, change=slow(1.0, 1))
+    assert (found.word, "delays leave open on which side it was" in found.reason) == ("inconclusive", True), found
+
+
+def test_who_meddles_too_late_has_not_meddled() -> None:
+    found = on_reference("lease/only-own-release", change=slow(1.0, 1))
+    assert (found.word, "over before it was meddled with" in found.reason) == ("inconclusive", True), found
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_delays_within_the_tolerance_cost_no_verdict(seed: int) -> None:
     words = {law: on_reference(law, change=slow(0.02, seed)).word for law in LEASES}
@@ -175,11 +186,29 @@ def test_a_capacity_that_is_not_as_declared_is_said() -> None:
     assert "bob was given r2 while r1 was asked about: lease.busy or lease.capacity of the profile" in found.reason
 
 
+def test_a_queue_that_is_polled_for_a_short_time_is_joined_late() -> None:
+    found = on_service(
+        "lease/expires-exactly", edit=lambda text: text.replace("within_s = 60", "within_s = 3"), busy="queues"
+    )
+    assert found.word == "pass", found
+
+
 def test_a_queue_that_is_polled_for_too_short_a_time_leaves_it_open() -> None:
     short = "within_s = 1"
     found = on_service("lease/busy-says-so", edit=lambda text: text.replace("within_s = 60", short), busy="queues")
     assert found.word == "inconclusive"
     assert "bob was queued and did not get the resource when it was free" in found.reason
+
+
+@pytest.mark.parametrize("law", [law for law in LEASES if law != "lease/clock-proof"])
+@pytest.mark.parametrize("session_end", ["frees", "keeps"])
+def test_nothing_stays_held_where_leases_do_not_run_out(law: str, session_end: str) -> None:
+    """What a vanished caller had is left for the end of the run; everything else is given back when the law is over."""
+    service = LeaseService("never expires", session_end=session_end)
+    found = play(LAWS[law], lambda loop: deploy(loop, service))
+    assert found.word == "fail" or law not in ("lease/expires-exactly", "lease/dies-with-holder"), found
+    held = [lease for lease in service.leases.values() if not lease.over]
+    assert law == "lease/dies-with-holder" or held == []
 
 
 class Gone(LeaseService):

@@ -361,7 +361,7 @@ def test_a_wrong_version_is_served_on_purpose(started: Callable[..., Served], tm
 @pytest.fixture
 def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     """`refused("hostagent", ...)`: the one message of a part that must refuse to start."""
-    monkeypatch.setattr(serve, "_log_to_stderr", lambda: None)
+    monkeypatch.setattr(serve, "log_to_stderr", lambda: None)
     monkeypatch.setenv("HOST_AGENT_IDENTITY_PATH", str(tmp_path / "identity" / "host_identity.json"))
 
     def run(*arguments: str) -> str:

@@ -20,7 +20,7 @@ from lasttick.engine.clock import SystemClock, SystemEntropy
 from lasttick.ports import ChildPrograms, Clock, Entropy, Finished
 from lasttick_fakes.hermes import screen
 from lasttick_fakes.hermes.builtin import Shell, command_env, toy_shell
-from lasttick_fakes.hermes.child_env import child_env
+from lasttick_fakes.hermes.child_env import child_env, with_its_folder
 from lasttick_fakes.hermes.command import UsageError, parse
 from lasttick_fakes.hermes.config import ReadText, Server, home_of, load, read_text, with_dotenv
 from lasttick_fakes.hermes.http import HttpSession
@@ -71,7 +71,8 @@ async def run_hermes(
             return HttpSession(server, http, habits)
         if server.command is None:
             raise OSError(f"mcp_servers.{server.name} has neither command nor url")
-        return StdioSession(await children.start(server.command, server.args, child_env(environ, server.env)))
+        command, its_env = with_its_folder(server.command, child_env(environ, server.env))
+        return StdioSession(await children.start(command, server.args, its_env))
 
     servers = [ConfiguredServer(server, connect, clock, habits) for server in config.servers]
     tasks = begin(servers)

@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lasttick_fakes.hermes.versions import Habits
+
 WRAP_CHARS_MIN = 32
 _CREDENTIAL = re.compile(
     r"(?:ghp_[A-Za-z0-9_]{1,255}|sk-[A-Za-z0-9_]{1,255}|Bearer\s+\S+"
@@ -30,11 +32,11 @@ def redacted(text: str) -> str:
     return _CREDENTIAL.sub("[REDACTED]", text)
 
 
-def of_result(result: Mapping[str, Any]) -> tuple[str, bool]:
-    """A tools/call result as JSON for the model, and whether the breaker counts it as well."""
+def of_result(result: Mapping[str, Any], habits: Habits) -> tuple[str, bool]:
+    """A tools/call result as JSON for the model, and whether the breaker counts it as gone well."""
     content = result.get("content")
     blocks = [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
-    texts = [text for block in blocks if (text := _text_of(block))]
+    texts = [text for block in blocks if (text := _text_of(block, habits))]
     if result.get("isError") is True:
         return of_error("".join(texts) or "MCP tool returned an error"), False
     text, structured = "\n".join(texts), result.get("structuredContent")
@@ -43,9 +45,9 @@ def of_result(result: Mapping[str, Any]) -> tuple[str, bool]:
     return _json({"result": text, "structuredContent": structured} if text else {"result": structured}), True
 
 
-def _text_of(block: Mapping[str, Any]) -> str:
+def _text_of(block: Mapping[str, Any], habits: Habits) -> str:
     """Of a text block, or of a resource inside one. Images, which become files, are left out here."""
-    inner = block if "text" in block else block.get("resource")
+    inner = block if "text" in block or not habits.reads_resources else block.get("resource")
     text = inner.get("text") if isinstance(inner, Mapping) else None
     return text if isinstance(text, str) else ""
 
@@ -80,11 +82,14 @@ def of_unknown_tool(name: str, known: Sequence[str]) -> str:
     return f"Tool '{name}' does not exist. Available tools: {', '.join(known)}".rstrip()
 
 
-def enveloped(tool: str, content: str) -> str:
-    """`content` of an MCP tool inside the untrusted-data envelope, which it cannot close from within."""
+SKIPPED = "Skipped: another tool call in this turn used an invalid name. Please retry this tool call."
+
+
+def enveloped(tool: str, content: str, habits: Habits) -> str:
+    """`content` of an MCP tool inside the untrusted-data envelope; 0.17.0 lets it close that from within."""
     if len(content) < WRAP_CHARS_MIN:
         return content
-    inner = _ENVELOPE.sub("untrusted-tool-result", content)
+    inner = _ENVELOPE.sub("untrusted-tool-result", content) if habits.guards_envelope else content
     return f'<untrusted_tool_result source="{tool}">\n{_PREAMBLE}\n\n{inner}\n</untrusted_tool_result>'
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from lasttick_fakes.hermes.servers import ConfiguredServer
 
 _BOX = "\r\n┌─ Reasoning " + "─" * 66 + "┐\r\n"
+PARTIAL_MAX = 80
 NO_REPLY = (
     "⚠️ No reply: the model returned empty content after retries and any fallback providers. Try `continue`, switch "
     "model/provider, or inspect the tool output above.\n"
@@ -26,9 +27,15 @@ It looks like Hermes isn't configured yet -- no API keys or providers found.
 
 
 def reasoning(text: str) -> str:
-    """The box of 0.19.0 around what the model thought: it never closes, and holds each whole line twice."""
-    lines = "".join(f"{line}\r\n" for line in text.split("\n")[:-1])
-    return _BOX + lines + lines
+    """The box of 0.19.0 around what the model thought. It never closes, and is told everything twice; what is no whole
+    line yet waits for the next one, unless it is long."""
+    shown, waiting = _BOX, ""
+    for told in (text, text):
+        *lines, waiting = (waiting + told).split("\n")
+        if len(waiting) > PARTIAL_MAX:
+            lines, waiting = [*lines, waiting], ""
+        shown += "".join(f"{line}\r\n" for line in lines)
+    return shown
 
 
 def broken_config(problem: str) -> str:

@@ -24,7 +24,7 @@ RETRY_AFTER_S = (1.0, 2.0, 4.0)
 RENEW_AFTER_S = 1.0
 BREAKER_FAILURES = 3
 BREAKER_S = 60.0
-PAGES_MAX = 100
+PAGES_MAX = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,9 @@ class ConfiguredServer:
         params = {"name": offered.tool, "arguments": dict(arguments)} if is_tool else dict(arguments)
         async with asyncio.timeout(self.server.timeout_s):
             result = await self._session.request(offered.method, params)
-        return replies.of_result(result) if is_tool else (json.dumps(dict(result), ensure_ascii=False), True)
+        return (
+            replies.of_result(result, self._habits) if is_tool else (json.dumps(dict(result), ensure_ascii=False), True)
+        )
 
     async def _renewed(self, lost: RpcError) -> bool:
         """A new session, in which the call may be made again. A child that died is started anew by both versions, so a

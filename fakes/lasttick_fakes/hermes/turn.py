@@ -15,7 +15,7 @@ from lasttick_fakes.hermes.builtin import DEFAULT_TOOLS, EVERYTHING, TERMINAL, T
 from lasttick_fakes.hermes.command import Command
 from lasttick_fakes.hermes.config import Config
 from lasttick_fakes.hermes.model_client import ModelClient, ModelFailed
-from lasttick_fakes.hermes.replies import enveloped, of_unknown_tool
+from lasttick_fakes.hermes.replies import SKIPPED, enveloped, of_unknown_tool
 from lasttick_fakes.hermes.servers import ConfiguredServer, Offered
 from lasttick_fakes.hermes.versions import Habits
 
@@ -97,20 +97,32 @@ class Turn:
             if not spoken.calls:
                 return Said(0, f"{shown}{spoken.text.strip()}\n")
             messages.append(spoken.as_message())
-            for number, name, arguments in spoken.calls:
-                content = await self._call(name, arguments)
-                messages.append({"role": "tool", "name": name, "content": content, "tool_call_id": number})
+            messages += await self._results(spoken.calls)
         return Said(0, f"{shown}I reached the maximum number of {ROUNDS_MAX} requests.\n")
+
+    async def _results(self, calls: Sequence[tuple[str, str, str]]) -> list[dict[str, Any]]:
+        """The tool messages of one message's calls, which are made one after another."""
+        made_up = [call for call in calls if call[1] not in self._tools]
+        if made_up and not self._habits.skips_beside_made_up:
+            calls = [*made_up, *(call for call in calls if call not in made_up)]
+        results: list[dict[str, Any]] = []
+        for number, name, arguments in calls:
+            if name not in self._tools:
+                content = of_unknown_tool(name, sorted(self._tools))
+            elif made_up and self._habits.skips_beside_made_up:
+                content = SKIPPED
+            else:
+                content = await self._call(name, arguments)
+            results.append({"role": "tool", "name": name, "content": content, "tool_call_id": number})
+        return results
 
     async def _call(self, name: str, text: str) -> str:
         """What the model reads of one tool call."""
-        if name not in self._tools:
-            return of_unknown_tool(name, sorted(self._tools))
         arguments = _object(text)
         if arguments is None:
             return json.dumps({"error": f"Invalid JSON arguments: {text[:80]}"})
         if name in self._owners:
-            return enveloped(name, await self._owners[name].call(self._tools[name], arguments))
+            return enveloped(name, await self._owners[name].call(self._tools[name], arguments), self._habits)
         if name == TERMINAL:
             return await builtin.run_terminal(self._shell, arguments, self._environ)
         return builtin.not_modelled(name)

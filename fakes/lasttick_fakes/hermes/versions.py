@@ -29,6 +29,12 @@ class Habits:
     """A page where an MCP endpoint should be gets a second look."""
     prints_refusals: bool
     """What a model server says when it refuses a request goes to standard output, as if it were the answer."""
+    skips_beside_made_up: bool
+    """A made-up tool name in a message keeps the other calls of that message from being made."""
+    reads_resources: bool
+    """Text of a resource inside a result is read too, not of text blocks alone."""
+    guards_envelope: bool
+    """A result that holds the envelope's own end is changed so that it does not."""
     repeats_lost_calls: bool
     """A call that met a forgotten session is made again in a new one."""
 
@@ -45,6 +51,9 @@ HABITS: dict[str, Habits] = {
         follows_pages=False,
         probes_pages=False,
         prints_refusals=False,
+        skips_beside_made_up=True,
+        reads_resources=False,
+        guards_envelope=False,
         repeats_lost_calls=False,
     ),
     "0.19.0": Habits(
@@ -54,6 +63,9 @@ HABITS: dict[str, Habits] = {
         follows_pages=True,
         probes_pages=True,
         prints_refusals=True,
+        skips_beside_made_up=False,
+        reads_resources=True,
+        guards_envelope=True,
         repeats_lost_calls=True,
     ),
 }

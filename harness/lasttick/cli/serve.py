@@ -46,6 +46,52 @@ def rack(*, port: int, host: str, devices: str, mutant: str | None) -> int:
     return PASSED
 
 
+def gateway(*, trial: bool, **options: Any) -> int:
+    """Fields of `PlatformOptions`. `trial`: with an agent and the fakes around it."""
+    from lasttick.targets.gateway import serve
+    from lasttick.targets.gateway.trial import run_trial
+
+    for name in ("upstream_s", "turn_s"):
+        check_seconds("--" + name.removesuffix("_s"), options[name])
+    run = run_trial if trial else serve.run_platform
+    with _refusals():
+        run(serve.PlatformOptions(**options), serve.own_environ())
+    return PASSED
+
+
+def agent(**options: Any) -> int:
+    """Fields of `AgentOptions`."""
+    from lasttick.targets.gateway import serve
+
+    check_seconds("--turn", options["turn_s"])
+    with _refusals():
+        serve.run_agent(serve.AgentOptions(**options), serve.own_environ())
+    return PASSED
+
+
+def humanwork(*, mutant: str | None) -> int:
+    from lasttick.targets.gateway import serve
+
+    with _refusals():
+        return serve.run_humanwork(serve.own_environ(), mutant=mutant)
+
+
+def model(*, port: int, host: str) -> int:
+    from lasttick.targets.gateway import serve
+
+    with _refusals():
+        serve.run_model(host=host, port=port)
+    return PASSED
+
+
+def third_party(*, port: int, host: str) -> int:
+    from lasttick.targets.gateway import serve
+
+    with _refusals():
+        serve.run_third_party(host=host, port=port)
+    return PASSED
+
+
 def recorder(*, port: int, host: str) -> int:
     from lasttick.laws.servers import serving
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,6 +14,8 @@ serve = typer.Typer(help="Any part as a server, until SIGTERM or Ctrl-C.", **PLA
 Port = Annotated[int, typer.Option(min=0, max=65535, help="0: a free one, told in the ready line.")]
 Host = Annotated[str, typer.Option(help="The address to listen on.")]
 Devices = Annotated[str, typer.Option(metavar="LIST|URL", help="As phone-1=android,ipad-1=ios@2, or a rack's URL.")]
+Tap = Annotated[Path | None, typer.Option(metavar="FILE", hidden=True)]
+"""Where a world of processes wants to know what is seen at a part's door."""
 Mutant = Annotated[str | None, typer.Option(metavar="ID", help="Serve a wrong version on purpose.")]
 LOOPBACK = "127.0.0.1"
 
@@ -82,6 +85,89 @@ def serve_devices(
     from lasttick.cli.serve import rack
 
     return rack(port=port, host=host, devices=devices, mutant=mutant)
+
+
+@serve.command("gateway")
+def serve_gateway(
+    port: Port = 8770,
+    host: Host = LOOPBACK,
+    identity_dir: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where the database is kept (default ~/.lasttick/gateway).")
+    ] = None,
+    agent_url: Annotated[str | None, typer.Option(metavar="URL", help="Your trusted agent's origin.")] = None,
+    third_party_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where tools of kind http are called.")
+    ] = None,
+    upstream: Annotated[float, typer.Option(metavar="S", help="How long a third party may take.")] = 20.0,
+    turn: Annotated[float, typer.Option(metavar="S", help="How long a turn of the agent may take.")] = 300.0,
+    mutant: Mutant = None,
+    tap: Tap = None,
+) -> int:
+    """The reference tool gateway: conversations, runs, and the door for tool calls.
+
+    Without the two URLs it brings an agent, the fake agent program, a fake model and a fake third party along, to try.
+    With them, AGENT_SERVICE_SECRET, RUNNER_JWT_SECRET and PLATFORM_ADMIN_TOKEN open its doors; unset, they stay closed.
+    """
+    from lasttick.cli.serve import gateway
+
+    return gateway(
+        trial=agent_url is None and third_party_url is None,
+        port=port,
+        host=host,
+        identity_dir=identity_dir,
+        agent_url=agent_url,
+        third_party_url=third_party_url,
+        upstream_s=upstream,
+        turn_s=turn,
+        mutant=mutant,
+        tap=tap,
+    )
+
+
+@serve.command("agent")
+def serve_agent(
+    port: Port = 8771,
+    host: Host = LOOPBACK,
+    hermes: Annotated[
+        str | None, typer.Option(metavar="COMMAND", help="The agent program (default: the fake Hermes).")
+    ] = None,
+    turn: Annotated[float, typer.Option(metavar="S", help="How long one run of it may take.")] = 300.0,
+    mutant: Mutant = None,
+    held: Annotated[bool, typer.Option("--held", hidden=True)] = False,
+    tap: Tap = None,
+) -> int:
+    """The trusted agent of the gateway; its environment is that of the agent's container.
+
+    PLATFORM_API_URL and AGENT_SERVICE_SECRET say where the gateway is and who asks; HERMES_HOME holds the agent
+    program's config.yaml, into which the humanwork server is registered at the start.
+    """
+    from lasttick.cli.serve import agent
+
+    return agent(port=port, host=host, hermes=hermes, turn_s=turn, mutant=mutant, held=held, tap=tap)
+
+
+@serve.command("humanwork")
+def serve_humanwork(mutant: Mutant = None) -> int:
+    """The agent program's MCP server for the gateway's tools, on standard input and output."""
+    from lasttick.cli.serve import humanwork
+
+    return humanwork(mutant=mutant)
+
+
+@serve.command("model")
+def serve_model(port: Port = 8772, host: Host = LOOPBACK) -> int:
+    """A fake model: OpenAI-compatible, obeys scripts (PUT /scripts), shows what it was asked (GET /requests)."""
+    from lasttick.cli.serve import model
+
+    return model(port=port, host=host)
+
+
+@serve.command("third-party")
+def serve_third_party(port: Port = 8773, host: Host = LOOPBACK) -> int:
+    """A fake third party: orders and a shop, PUT /data, POST /trouble, and its own log at GET /log."""
+    from lasttick.cli.serve import third_party
+
+    return third_party(port=port, host=host)
 
 
 @serve.command("recorder")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lasttick.checks import STANDING, Verdict
+from lasttick.checks import Verdict, standing
 from lasttick.engine.trace import Event
 from lasttick.evidence.errors import EvidenceError
 from lasttick.evidence.lookup import recorded_events
@@ -58,7 +58,7 @@ def judge_again(result: ScenarioResult, events: Iterable[Event]) -> list[Judged]
     events = list(events)
     recorded = {check.id: check for check in result.checks}
     found: list[Judged] = []
-    for check in STANDING:
+    for check in standing(events):
         today = check(events)
         before = recorded.get(today.id)
         found.append(Judged(result.id, before, today, _differs(result, before, today)))

@@ -34,7 +34,7 @@ class UnknownName(LookupError):
         self.known = tuple(known)
         listed = ", ".join(self.known) or "no name at all"
         super().__init__(
-            f"{{{name}}} has no value here\n  expected: one of {listed} (contract laws, Templates)\n"
+            f"{{{name}}} has no value here\n  expected: one of {listed} (docs/check.md, Templates)\n"
             f"  next: {did_you_mean(name, self.known, f'write {{{{{name}}}}} if the braces are meant as such')}"
         )
 

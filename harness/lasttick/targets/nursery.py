@@ -5,7 +5,8 @@ first process world of a test process, loads what `lasttick serve` needs, and fo
 its own, with its own pid, signals, sockets and memory, that runs the very command line. When the test process goes, the
 nursery sees the end of its input and takes its children with it.
 
-    request, a line of JSON on standard input:   {"arguments": [...], "log": path, "out": path, "environ": {...}}
+    request, a line of JSON on standard input:   {"arguments": [...], "log": path, "out": path, "environ": {...},
+                                                  "only": whether these are all variables, "imports": modules to load}
     answers, lines of JSON on standard output:   {"pid": n} for each request, and {"ended": n, "code": c} at each end
 """
 
@@ -58,10 +59,28 @@ class Nursery:
         self._text = b""
 
     def begin(
-        self, arguments: Sequence[str], log: Path, environ: Mapping[str, str], out: Path = Path(os.devnull)
+        self,
+        arguments: Sequence[str],
+        log: Path,
+        environ: Mapping[str, str],
+        out: Path = Path(os.devnull),
+        *,
+        only: bool = False,
+        imports: Sequence[str] = (),
     ) -> Forked:
-        """Fork a part that runs `lasttick ARGUMENTS`, its standard error in `log`, its standard output in `out`."""
-        request = {"arguments": list(arguments), "log": str(log), "out": str(out), "environ": dict(environ)}
+        """Fork a part that runs `lasttick ARGUMENTS`, its standard error in `log`, its standard output in `out`.
+
+        `only`: `environ` is the whole environment instead of an addition. `imports`: what this part needs beyond
+        `NEEDED`; loaded once, for all parts that come later.
+        """
+        request = {
+            "arguments": list(arguments),
+            "log": str(log),
+            "out": str(out),
+            "environ": dict(environ),
+            "only": only,
+            "imports": list(imports),
+        }
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(request).encode() + b"\n")
         self._process.stdin.flush()
@@ -173,6 +192,11 @@ def main() -> None:
 
 
 def _fork(request: dict[str, Any], children: dict[int, None]) -> None:
+    if new := [name for name in request["imports"] if name not in sys.modules]:
+        for name in new:
+            importlib.import_module(name)
+        gc.collect()
+        gc.freeze()
     pid = os.fork()
     if pid == 0:
         _become(request)
@@ -191,6 +215,8 @@ def _become(request: dict[str, Any]) -> None:
         out, log = (os.open(request[name], os.O_WRONLY | os.O_APPEND) for name in ("out", "log"))
         for source, target in ((nothing, 0), (out, 1), (log, 2)):
             os.dup2(source, target)
+        if request["only"]:
+            os.environ.clear()
         os.environ.update(request["environ"])
         sys.argv = ["lasttick", *request["arguments"]]
         runpy.run_module("lasttick", run_name="__main__")

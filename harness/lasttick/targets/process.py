@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from lasttick.engine.clock import NS, SystemClock
 from lasttick.engine.trace import Trace
-from lasttick.targets.children import POLL_S, REFUSED, Child, ChildFailed
+from lasttick.targets.children import POLL_S, REFUSED, Begin, Child, ChildFailed
 from lasttick.targets.cloud import CloudHandle
 from lasttick.targets.device import Device
 from lasttick.targets.host import Host, HostOptions, Part, Ready
@@ -34,6 +34,8 @@ from lasttick.targets.world import World
 if TYPE_CHECKING:
     from lasttick.mutants import Mutant
     from lasttick.targets.gateway.handle import GatewayOptions, GatewayPart
+    from lasttick.targets.gateway.process import ProcessGateway
+    from lasttick.targets.gateway.secrets import Secrets
 
 SETTLE_S = 0.15
 
@@ -57,6 +59,7 @@ class ProcessWorld(World):
         self._cloud_log: list[dict[str, Any]] | None = None
         """What the cloud had written when it was stopped at the world's end."""
         self._logs: list[Path] = []
+        self._gateway: ProcessGateway | None = None
 
     # -- time
 
@@ -95,8 +98,11 @@ class ProcessWorld(World):
             self._cloud = CloudHandle(self, ready["url"])
         return self._cloud
 
-    def gateway_part(self, options: GatewayOptions, number: int) -> GatewayPart:
-        self.inconclusive("a gateway exists in virtual mode only as yet")
+    def gateway_part(self, options: GatewayOptions, number: int, secrets: Secrets) -> GatewayPart:
+        from lasttick.targets.gateway.process import ProcessGateway
+
+        self._gateway = ProcessGateway(self, options, number, secrets)
+        return self._gateway
 
     @property
     def wall_s(self) -> float:
@@ -113,12 +119,18 @@ class ProcessWorld(World):
         return self._cloud.url if self._cloud else None
 
     async def spawn(
-        self, arguments: list[str], name: str, environ: Mapping[str, str] | None = None
+        self,
+        arguments: list[str],
+        name: str,
+        environ: Mapping[str, str] | None = None,
+        *,
+        begin: Begin | None = None,
     ) -> tuple[Child, dict[str, Any]]:
         """Start `lasttick serve ...` and wait for its ready line. Raises ChildFailed, StartRefused."""
         self._spawned += 1
-        child = Child(arguments, self.path / f"{name}-{self._spawned}.log", environ, begin=nursery().begin)
-        if arguments[0] == "hostagent":
+        log = self.path / f"{name}-{self._spawned}.log"
+        child = Child(arguments, log, environ, begin=begin or nursery().begin)
+        if arguments[0] in ("hostagent", "gateway", "agent"):
             self._logs.append(child.log)
         try:
             while (ready := child.poll_ready()) is None:
@@ -179,7 +191,8 @@ class ProcessWorld(World):
         """Everything that has happened up to now, told in order of time."""
         rack = _http("GET", f"{self.rack_url}/v1/log")["log"]
         cloud = self._cloud_says() if self._cloud_log is None else self._cloud_log
-        return tell(self.trace, rack, cloud, self._start_ns, self._start_wall)
+        others = [] if self._gateway is None else self._gateway.history(lambda url: _http("GET", url))
+        return tell(self.trace, rack, cloud, self._start_ns, self._start_wall, others)
 
     def _cloud_says(self) -> list[dict[str, Any]]:
         return list(_http("GET", f"{self._cloud.url}/v1/log")["log"]) if self._cloud else []

@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lasttick.checks import STANDING, seen
+from lasttick.checks import seen, standing
 from lasttick.engine.chance import derive
 from lasttick.engine.loop import BOUND_S, VirtualLoop, run_virtual
 from lasttick.engine.patches import deterministic
@@ -177,7 +177,7 @@ class ScenarioRun:
 
     def _judge(self, events: list[Event], *, broken_off: bool = False) -> list[Verdict]:
         """The standing checks on one example's trace. What they cannot tell of a story broken off is no finding."""
-        verdicts = [check(events) for check in STANDING]
+        verdicts = [check(events) for check in standing(events)]
         for verdict in verdicts:
             if broken_off and verdict.verdict == "inconclusive":
                 continue

@@ -51,7 +51,7 @@ class HostAgentOptions:
 
 def run_hostagent(options: HostAgentOptions) -> None:
     """Serve the reference host agent until it is told to stop. Raises ServeError."""
-    with _mutant(options.mutant), contextlib.suppress(asyncio.CancelledError):
+    with mutant_applied(options.mutant), contextlib.suppress(asyncio.CancelledError):
         asyncio.run(_hostagent(options))
 
 
@@ -69,7 +69,7 @@ def run_devices(*, devices: str, host: str = "127.0.0.1", port: int = 7001, muta
         finally:
             rack.close()
 
-    with _mutant(mutant):
+    with mutant_applied(mutant):
         asyncio.run(serve())
 
 
@@ -86,7 +86,7 @@ def run_cloud(
         finally:
             await cloud.close()
 
-    with _mutant(mutant):
+    with mutant_applied(mutant):
         asyncio.run(serve())
 
 
@@ -108,7 +108,7 @@ async def _hostagent(options: HostAgentOptions) -> None:
     from lasttick.reference.hostagent.config import HostAgentConfig, is_loopback
     from lasttick.reference.hostagent.start_error import StartError
 
-    _log_to_stderr()
+    log_to_stderr()
     main = asyncio.current_task()
     assert main is not None
     # Until the server takes over the signals: told to stop while it starts, it stops.
@@ -194,7 +194,7 @@ async def _drivers(options: HostAgentOptions) -> AsyncIterator[tuple[RackClient,
         await client.aclose()
 
 
-def _mutant(mutant_id: str | None) -> Any:
+def mutant_applied(mutant_id: str | None) -> Any:
     """The wrong version asked for, as a context; nothing for None. Raises ServeError for an unknown id."""
     if mutant_id is None:
         return nullcontext()
@@ -220,6 +220,6 @@ def _listen_alone(options: HostAgentOptions, identity_dir: Path) -> socket.socke
         raise
 
 
-def _log_to_stderr() -> None:
+def log_to_stderr() -> None:
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)

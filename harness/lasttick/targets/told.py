@@ -14,6 +14,9 @@ from lasttick.engine.clock import NS
 from lasttick.engine.trace import Event, Trace
 from lasttick.targets.callers import Callers
 
+FOREIGN = ("driver.", "cloud.", "gateway.", "agent.", "hermes.", "child.", "third.", "model.")
+"""Kinds of events that other processes stamp: merged anew each time, never the world's own."""
+
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
@@ -63,20 +66,30 @@ def emit_cloud(trace: Trace, kind: str, data: Mapping[str, Any], *, t_ns: int) -
     trace.emit("cloud", kind, ref, t_ns=t_ns, **data)
 
 
+def emit_seen(
+    trace: Trace, actor: str, kind: str, ref: str | None, data: Mapping[str, Any], *, t_ns: int | None = None
+) -> None:
+    """Write what was seen at a part's door. What it is about was said by whoever came, and may be a secret as well."""
+    trace.emit(actor, kind, trace.redact(ref), t_ns=t_ns, **data)
+
+
 def tell(
     own: Trace,
     rack: Sequence[Mapping[str, Any]],
     cloud: Sequence[Mapping[str, Any]],
     start_ns: int,
     start_wall: datetime,
+    others: Sequence[Mapping[str, Any]] = (),
 ) -> Told:
-    """Merge the world's own events with the rack's and the cloud's lines, whose `t_ns` are CLOCK_MONOTONIC.
+    """Merge the world's own events with the rack's and the cloud's lines, whose `t_ns` are CLOCK_MONOTONIC, and with
+    `others`: events that other parts told of themselves, `{t_ns, actor, kind, ref, data}`, on the same clock.
 
     At the same nanosecond the world's events come first: it stamps a call before it sends it.
     """
     lines: list[tuple[int, int, Any]] = [(event.t_ns, 0, event) for event in own.events if not _foreign(event)]
     lines += [(line["t_ns"] - start_ns, 1, line) for line in cloud]
     lines += [(line["t_ns"] - start_ns, 2, line) for line in rack]
+    lines += [(line["t_ns"] - start_ns, 3, line) for line in others]
     trace, callers, log = Trace(), Callers(), []
     t_ns = 0
     trace.use_clock(lambda: t_ns, lambda: start_wall + timedelta(microseconds=t_ns / 1000))
@@ -87,6 +100,8 @@ def tell(
             trace.emit(line.actor, line.kind, line.ref, t_ns=t_ns, **line.data)
         elif origin == 1:
             emit_cloud(trace, line["kind"], line["data"], t_ns=t_ns)
+        elif origin == 3:
+            emit_seen(trace, line["actor"], line["kind"], line["ref"], line["data"], t_ns=t_ns)
         else:
             caller = callers.of(line["device_id"], line["tool"], line["arguments"]) if line["kind"] == "start" else None
             log.append(emit_driver(trace, line, t_ns=t_ns, caller=caller))
@@ -94,4 +109,4 @@ def tell(
 
 
 def _foreign(event: Event) -> bool:
-    return event.kind.startswith(("driver.", "cloud."))
+    return event.kind.startswith(FOREIGN)

@@ -42,7 +42,9 @@ from lasttick_fakes.devices import Rack, parse_devices, rack_app
 
 if TYPE_CHECKING:
     from lasttick.mutants import Mutant
+    from lasttick.targets.gateway.client import ClientRung
     from lasttick.targets.gateway.handle import GatewayOptions, GatewayPart
+    from lasttick.targets.gateway.secrets import Secrets
 
 RACK = "127.0.0.1:7001"
 CLOUD = "127.0.0.1:7002"
@@ -137,10 +139,10 @@ class VirtualWorld(World):
             self._cloud = VirtualCloud(self, f"http://{CLOUD}", fake)
         return self._cloud
 
-    def gateway_part(self, options: GatewayOptions, number: int) -> GatewayPart:
+    def gateway_part(self, options: GatewayOptions, number: int, secrets: Secrets) -> GatewayPart:
         from lasttick.targets.gateway.virtual import VirtualGateway  # brings a database, which few worlds need
 
-        return VirtualGateway(self, options, number)
+        return VirtualGateway(self, options, number, secrets)
 
     @property
     def wall_s(self) -> float:
@@ -157,6 +159,16 @@ class VirtualWorld(World):
 
     def busy_tracker(self, ttl_s: float | None = None) -> McpBusyTracker:
         return McpBusyTracker(clock=self.clock, ttl_seconds=ttl_s or self.ttl_s)
+
+    def tool_client(self) -> ClientRung:
+        from lasttick.targets.gateway.client import ClientRung
+
+        return ClientRung(self)
+
+    def agent_secret(self, value: str) -> object:
+        from lasttick.reference.gateway.secret import AgentSecret
+
+        return AgentSecret(value)
 
     def transport(self) -> httpx.AsyncBaseTransport:
         return self._transport

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from lasttick.reference.hostagent.busy_tracker import McpBusyTracker
     from lasttick.targets.cloud import CloudHandle
     from lasttick.targets.device import Device
+    from lasttick.targets.gateway.client import ClientRung
     from lasttick.targets.gateway.handle import Gateway, GatewayOptions, GatewayPart
+    from lasttick.targets.gateway.secrets import Secrets
 
 T = TypeVar("T")
 
@@ -168,7 +170,7 @@ class World(ABC):
         return gateway
 
     @abstractmethod
-    def gateway_part(self, options: GatewayOptions, number: int) -> GatewayPart:
+    def gateway_part(self, options: GatewayOptions, number: int, secrets: Secrets) -> GatewayPart:
         """The parts of this world's gateway `number` (from 0), not yet started."""
 
     @property
@@ -195,6 +197,14 @@ class World(ABC):
     def busy_tracker(self, ttl_s: float | None = None) -> McpBusyTracker:
         """The reference's `McpBusyTracker` on this world's clock (memory rung)."""
         raise Inconclusive(f"a busy tracker of its own exists in virtual mode only, not in {self.mode} mode")
+
+    def tool_client(self) -> ClientRung:
+        """The agent's gateway client by itself, before a platform that is not ours (memory rung)."""
+        raise Inconclusive(f"a gateway client by itself exists in virtual mode only, not in {self.mode} mode")
+
+    def agent_secret(self, value: str) -> object:
+        """The reference's `AGENT_SERVICE_SECRET`, as its code holds it (memory rung)."""
+        raise Inconclusive(f"a secret by itself exists in virtual mode only, not in {self.mode} mode")
 
     async def post(self, url: str, body: Any) -> dict[str, Any]:
         """POST JSON to a part of this world and return its JSON. Raises AssertionError for an error status."""

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lasttick_fakes.hermes import HABITS, child_env
-from lasttick_fakes.hermes.child_env import INHERITED_IN_ANY_CASE
+from lasttick_fakes.hermes.child_env import INHERITED_IN_ANY_CASE, with_its_folder
 from lasttick_fakes.hermes.config import filled
 from lasttick_fakes.model import Call, Say
 
@@ -50,6 +50,34 @@ def test_what_a_plan_counts_on_is_not_inherited(name: str) -> None:
 @pytest.mark.parametrize("name", ["TEMP", "tmp", "UserName", "OS"])
 def test_names_of_another_system_pass_in_any_case(name: str) -> None:
     assert child_env({name: "x"}, {}) == {name: "x"}
+
+
+@pytest.mark.parametrize(
+    ("command", "path", "started", "its_path"),
+    [
+        ("python", "/bin", "python", "/bin"),
+        ("/opt/venv/bin/python", "/usr/bin:/bin", "/opt/venv/bin/python", "/opt/venv/bin:/usr/bin:/bin"),
+        ("/usr/bin/python", "/bin:/usr/bin", "/usr/bin/python", "/bin:/usr/bin"),
+        ("/opt/python", "", "/opt/python", "/opt"),
+        ("~/python", "/bin", "/home/u/python", "/home/u:/bin"),
+    ],
+)
+def test_the_folder_of_a_command_comes_first_in_its_path(command: str, path: str, started: str, its_path: str) -> None:
+    assert with_its_folder(command, {"HOME": "/home/u", "PATH": path}) == (
+        started,
+        {"HOME": "/home/u", "PATH": its_path},
+    )
+
+
+def test_a_server_with_a_path_is_started_with_its_folder_in_path() -> None:
+    async def story(bench: Bench) -> None:
+        bench.config("", ("command: child", "command: /opt/venv/child"))
+        bench.programs.children["/opt/venv/child"] = bench.child
+        await bench.run()
+        command, _, env = bench.child.starts[0]
+        assert (command, env["PATH"]) == ("/opt/venv/child", "/opt/venv:/usr/bin")
+
+    on_bench(story)
 
 
 @pytest.mark.parametrize(("version", "prefixed"), [("0.17.0", "${env:HUMANWORK_ORG_ID}"), ("0.19.0", "org-a")])

@@ -124,7 +124,7 @@ def test_what_the_model_thought_goes_before_the_answer(version: str, display: st
         finished = await bench.run("think")
         lines = finished.stdout.splitlines()
         assert lines[-1] == "the answer"
-        assert lines[2:-1] == (["one", "two", "one", "two"] if shown else [])
+        assert lines[2:-1] == (["one", "two", "half a lineone", "two"] if shown else [])
         assert finished.stdout.startswith("\r\n┌─ Reasoning ─" if shown else "the answer")
 
     on_bench(story)

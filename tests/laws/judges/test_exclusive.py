@@ -89,6 +89,12 @@ def test_after_the_ttl_it_is_anybodys() -> None:
     assert len(judged(alice, said("bob", "lease.acquire", 18, 19.7)).conflicts) == 1
 
 
+def test_who_waited_in_a_queue_has_it_from_when_it_was_last_seen_to_wait() -> None:
+    bob = said("bob", "lease.acquire", 0, 30, pending_s=29.9)
+    assert len(judged(bob, said("alice", "lease.acquire", 48, 49)).conflicts) == 1
+    assert judged(bob, said("alice", "lease.acquire", 48, 49.7)).conflicts == ()
+
+
 @pytest.mark.parametrize("verb", ["lease.use", "lease.renew"])
 def test_what_renews_keeps_it(verb: str) -> None:
     alice, again = said("alice", "lease.acquire", 0), said("alice", verb, 15)

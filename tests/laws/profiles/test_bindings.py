@@ -229,7 +229,7 @@ def test_say_has_both_words() -> None:
     assert told(text) == (
         "f:22 ([approval.decide] say)",
         "f:22 ([approval.decide] say): say has one word only\n"
-        "  expected: both approve and deny (contract laws, Binding)\n  next: add the other",
+        "  expected: both approve and deny (docs/check.md, Binding)\n  next: add the other",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import tomllib
@@ -15,10 +16,12 @@ from lasttick.laws.effects import effects_of
 from lasttick.laws.profiles.init import InitError, profile_text, profiles, write_profile, write_schema
 from lasttick.laws.profiles.load import ProfileError, load, loads
 from lasttick.laws.reply import Reply, find
+from lasttick.laws.servers.serving import run_recorder
 from lasttick.laws.templates import fill, fill_path
 from lasttick.model.lease import Holder
 from lasttick.reference.hostagent import tools
 from lasttick.reference.hostagent.devices import with_status
+from lasttick.requirements import load_catalogue
 from lasttick_fakes.devices.log import LogEntry
 
 URL = "http://127.0.0.1:4700/mcp"
@@ -156,6 +159,27 @@ def test_what_the_host_agents_answers_mean(reply: Reply, outcome: str) -> None:
 def test_what_is_gone_is_denied_to_any_verb(name: str, status: int) -> None:
     profile = loads(profile_text(name), "f", environ(name)).profile
     assert outcome_of(Reply(False, status), profile.outcomes) == "denied"
+
+
+def test_a_template_finds_the_recorder_where_it_listens_by_itself() -> None:
+    port = inspect.signature(run_recorder).parameters["port"].default
+    for name in ("mcp-gateway", "approval-http"):
+        effects = loads(profile_text(name), "f", environ(name)).profile.effects
+        assert effects is not None
+        assert effects.http == f"GET http://127.0.0.1:{port}/effects"
+        assert "serve recorder --port" not in profile_text(name)
+
+
+def test_what_depends_on_the_tools_of_a_gateway_is_marked() -> None:
+    lines = profile_text("mcp-gateway").splitlines()
+    for start in ('http = "GET ${LASTTICK_RECORDER_URL', "out = {", "args = {"):
+        assert [line for line in lines if line.startswith(start) and "# <-" not in line] == []
+
+
+def test_a_template_whose_laws_come_later_says_so() -> None:
+    planned = [law.id for law in load_catalogue().laws if law.planned is not None]
+    assert any(id_.startswith("approval/") for id_ in planned), "then the template and docs/check.md say too much"
+    assert "not built yet" in profile_text("approval-http").split("version = 1")[0]
 
 
 def test_an_unknown_profile_lists_the_known() -> None:

@@ -41,7 +41,7 @@ def failure(profile: Loaded) -> str:
     assert both.where == "lasttick.toml:2 ([vars] both)"
     assert token.where == "lasttick.toml:4 ([callers.alice] vars.token)"
     assert both.what == token.what
-    assert "exit code 0 (contract laws" in token.expected
+    assert "exit code 0 (docs/check.md" in token.expected
     assert token.next_step
     return token.what
 

@@ -344,9 +344,7 @@ def test_two_boots_at_the_same_moment_lose_nothing(tmp_path: Path, exists: bool)
         return lambda: str(change(path, lambda content: content if line in content else content + line))
 
     barrier = Barrier(2)
-    children = [
-        Forked(of(line), folder=path.parent, step=meet_at_making(barrier)) for line in (b"one\n", b"two\n")
-    ]
+    children = [Forked(of(line), folder=path.parent, step=meet_at_making(barrier)) for line in (b"one\n", b"two\n")]
     barrier.open()
     ends = [child.wait() for child in children]
     barrier.close()

@@ -16,8 +16,10 @@ from lasttick.reference.gateway import config_merge
 from lasttick.reference.gateway.config_merge import merged, quoted, same, server_entry
 from lasttick.reference.gateway.config_text import TextError
 
-OURS = server_entry("/opt/agent/bin/python", ["-I", "-m", "lasttick.reference.gateway.humanwork"])
-NAMES = ("HUMANWORK_ORG_ID", "HUMANWORK_RUN_ID", "HUMANWORK_MCP_TOOLS", "PLATFORM_API_URL", "AGENT_SERVICE_SECRET")
+from .config_oracle import ARGS, NAMES, PYTHON, only_added, with_ours
+
+OURS = server_entry(PYTHON, ARGS)
+
 BLOCK = """\
 mcp_servers:
   humanwork:
@@ -34,32 +36,6 @@ mcp_servers:
       prompts: false
 """
 TIMEOUT = "mcp_discovery_timeout: 30\n"
-
-
-def with_ours(data: Any) -> dict[str, Any]:
-    """What a merged configuration must say, worked out without the code under test."""
-    result: dict[str, Any] = dict(data or {})
-    result.setdefault("mcp_discovery_timeout", 30)
-    servers = dict(result.get("mcp_servers") or {})
-    server = dict(servers.get("humanwork") or {})
-    tools = dict(server["tools"]) if isinstance(server.get("tools"), dict) else {}
-    server["command"] = "/opt/agent/bin/python"
-    server["args"] = ["-I", "-m", "lasttick.reference.gateway.humanwork"]
-    server["env"] = {name: "${" + name + "}" for name in NAMES}
-    server["tools"] = {**tools, "resources": False, "prompts": False}
-    return {**result, "mcp_servers": {**servers, "humanwork": server}}
-
-
-def only_added(before: str, after: str) -> bool:
-    """Is `after` what `before` was, with at most two pieces put in?"""
-    start = 0
-    while start < min(len(before), len(after)) and before[start] == after[start]:
-        start += 1
-    rest, longer = before[start:], after[start:]
-    end = 0
-    while end < min(len(rest), len(longer)) and rest[-1 - end] == longer[-1 - end]:
-        end += 1
-    return rest[: len(rest) - end] in longer[: len(longer) - end]
 
 
 def test_a_new_file_says_just_this() -> None:
@@ -86,7 +62,7 @@ KEPT = {
     "an empty file as a flow map": "{}\n",
     "servers without a value": "mcp_servers:\n# next\nmodel: m\n",
     "servers all commented out": "mcp_servers:\n  # gh:\n  #   command: x\n\nmodel: m\n",
-    "comments that belong to the last server": "mcp_servers:\n  gh:\n    command: x\n    # args: []\n  # fs: {}\n# model\nmodel: m\n",
+    "remarks of the last": "mcp_servers:\n  gh:\n    command: x\n    # args: []\n  # fs: {}\n# model\nmodel: m\n",
     "an odd indentation": "   model: m\n   mcp_servers:\n          gh:\n           command: x\n   z: 1\n",
     "a list at the column of its key": "mcp_servers:\n  gh:\n    command: x\n    args:\n    - a\n    -   b\nz:\n- 1\n",
     "a kept block scalar at the end": "mcp_servers:\n  gh:\n    note: |+\n      a\n\n\n",
@@ -114,14 +90,9 @@ def test_nothing_is_changed_but_ours_is_added(text: str) -> None:
 
 
 def test_it_stands_where_a_person_would_put_it() -> None:
-    text = "model: m\n\nmcp_servers:\n  # code\n  gh:\n    command: x  # why\n    # args: []\n\n# how it looks\ndisplay: {}\n# end\n"
-    block = BLOCK.removeprefix("mcp_servers:\n")
-    assert merged(text, OURS) == (
-        "model: m\n\nmcp_servers:\n  # code\n  gh:\n    command: x  # why\n    # args: []\n"
-        + block
-        + "\n# how it looks\ndisplay: {}\n# end\n"
-        + TIMEOUT
-    )
+    above = "model: m\n\nmcp_servers:\n  # code\n  gh:\n    command: x  # why\n    # args: []\n"
+    below = "\n# how it looks\ndisplay: {}\n# end\n"
+    assert merged(above + below, OURS) == above + BLOCK.removeprefix("mcp_servers:\n") + below + TIMEOUT
 
 
 def test_lines_are_broken_as_the_file_breaks_them() -> None:
@@ -218,7 +189,9 @@ OURS_BEFORE = {
 def test_ours_is_asserted_again_and_the_operators_keys_in_it_survive(body: str, newline: str) -> None:
     flow = body.startswith("{")
     block = f" {body}\n" if flow else "\n" + "".join(f"     {line}\n" for line in body.splitlines())
-    before = "base: &base {connect_timeout: 7}\nmcp_discovery_timeout: 9\nmcp_servers:\n   gh: {command: x}\n   humanwork:"
+    before = (
+        "base: &base {connect_timeout: 7}\nmcp_discovery_timeout: 9\nmcp_servers:\n   gh: {command: x}\n   humanwork:"
+    )
     after = "   fs:\n      command: y\n# end\nmodel: m\n"
     before, block, after = (part.replace("\n", newline) for part in (before, block, after))
     result = merged(before + block + after, OURS)

@@ -162,6 +162,7 @@ def test_a_turn_that_fails_ends_its_run(site: str, agent: Any, status: int, code
         answer = await rig.chat(TEXT, site)
         assert (answer.status, answer.code) == (status, code)
         assert len(rig.strangers.agent_asked) == 1
+        assert rig.third_asked == []
         (run,) = rig.platform.runs.of_org("org-a")
         assert run.state == "finished"
         assert rig.loop.time() == (300 if agent is None else 0)

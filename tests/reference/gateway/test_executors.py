@@ -168,6 +168,8 @@ def test_a_packed_body_is_not_unpacked() -> None:
         yield gzip.compress(json.dumps({"a": "x" * 10_000_000}).encode())
 
     headers = {"content-encoding": "gzip"}
+    small = httpx.Response(200, headers=headers, content=gzip.compress(b'{"a": 1}'))
+    assert run(lambda _: small)[0] == "502 UPSTREAM_GARBAGE"
     assert run(lambda _: httpx.Response(200, headers=headers, content=packed()))[0] == "502 UPSTREAM_GARBAGE"
 
 

@@ -104,6 +104,7 @@ def read(messages: list[Any], delay_s: float = 0.0) -> bytes:
 
 
 def test_the_longest_body() -> None:
+    assert BODY_MAX == 1_048_576
     assert len(read([b"x" * BODY_MAX])) == BODY_MAX
     assert read([b"a", b"", b"bc"]) == b"abc"
     assert read([b""]) == b""
@@ -120,9 +121,20 @@ def test_one_byte_more_is_413(chunks: list[bytes]) -> None:
 
 
 def test_an_endless_body_is_not_taken_in_for_ever() -> None:
+    taken = 0
+
+    async def receive() -> dict[str, Any]:
+        nonlocal taken
+        taken += BODY_MAX
+        return {"type": "http.request", "body": b"x" * BODY_MAX, "more_body": taken < 4 * DRAIN_MAX}
+
+    async def main(loop: VirtualLoop) -> None:
+        await http_json.read_body(receive)
+
     with pytest.raises(Refused) as refused:
-        read([b"x" * BODY_MAX] * (DRAIN_MAX // BODY_MAX + 1) + [b"never read", b"never read"])
+        run_virtual(main)
     assert refused.value.refusal.status == 413
+    assert taken == DRAIN_MAX + BODY_MAX
 
 
 def test_a_client_that_leaves() -> None:

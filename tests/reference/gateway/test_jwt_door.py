@@ -19,6 +19,7 @@ from lasttick.model.trust import Admitted, Claims
 from lasttick.reference.gateway.jwt_door import JwtDoor, verified_payload
 
 KEY = "k" * 32
+LONG_KEY = KEY * 4
 NOW = int(EPOCH.timestamp())
 GOOD = {"sub": "runner-7", "org_id": "org-a", "role": "runner", "aud": "runner", "exp": NOW + 60}
 ADMITTED = Admitted("runner", Claims("runner-7", "org-a", "runner", "runner"))
@@ -118,6 +119,7 @@ def _unsigned() -> str:
         signed(GOOD, key="w" * 32),
         signed(GOOD, alg="none"),
         signed(GOOD, alg="HS512"),
+        jwt.encode(GOOD, LONG_KEY, "HS512"),
         signed(GOOD, alg="RS256"),
         signed(GOOD, crit=["exp"]),
         _unsigned(),
@@ -131,12 +133,13 @@ def _unsigned() -> str:
         signed(b'{"exp": ' + b"9" * 5_000 + b"}"),
         signed(b"[" * 200_000),
         "x" * 60_000,
-        "\x00",
+        "\x00\ud800",
     ],
-    ids=range(22),
+    ids=range(23),
 )
 def test_not_our_token(token: str | None) -> None:
     assert admit(token) is None
+    assert admit(token, key=LONG_KEY) is None
 
 
 def test_without_a_key_the_door_is_closed() -> None:

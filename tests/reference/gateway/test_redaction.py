@@ -7,7 +7,7 @@ import json
 from urllib.parse import quote
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from lasttick.reference.gateway.redaction import REDACTED, Redactor
@@ -38,6 +38,8 @@ DISGUISES = [
 ]
 
 
+@example(SECRET, DISGUISES[1], "", "")
+@example("a?>b~~~\xff-secret", DISGUISES[7], "", "")
 @given(secret=printable, disguise=st.sampled_from(DISGUISES), before=st.text(max_size=10), after=st.text(max_size=10))
 def test_every_disguise_is_found(secret: str, disguise: object, before: str, after: str) -> None:
     hidden = disguise(secret)  # type: ignore[operator]

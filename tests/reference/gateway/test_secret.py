@@ -65,6 +65,7 @@ def test_it_shows_nothing() -> None:
         (" Right-Secret", False),
         ("Right-Secret\x00", False),
         ("Right-Sécret", False),
+        ("Right-Secretü", False),
         ("\ud800", False),
         ("x" * 60_000, False),
     ],

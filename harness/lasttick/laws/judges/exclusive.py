@@ -54,7 +54,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """`caller` surely holds `resource` at every instant from `from_s` to `until_s`, because of `said`."""
+    """`caller` surely holds `resource` at every instant from `from_s` to `until_s`, if there is one between them."""
 
     caller: str
     resource: str
@@ -120,8 +120,7 @@ def _holds(history: Iterable[Said], policy: Policy) -> Iterator[Held]:
         for end in ends[said.caller]:
             if not _was_before(end, said) and _is_about(end, resource):
                 until_s = min(until_s, end.sent_s)
-        if said.answered_s < until_s:
-            yield Held(said.caller, resource, said.answered_s, until_s, said)
+        yield Held(said.caller, resource, said.answered_s, until_s, said)
 
 
 def _was_before(end: Said, said: Said) -> bool:

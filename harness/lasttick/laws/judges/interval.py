@@ -84,7 +84,7 @@ def compare(found: Interval, expected: Interval) -> Comparison:
 
 def told(what: str, found: Interval, expected: Interval) -> str:
     """A sentence with both intervals; `what` is what lasted, as in "alice's lease after its acquire"."""
-    return f"{what} lasted {found}; declared: {expected} (contract laws, Real time)"
+    return f"{what} lasted {found}; declared: {expected} (docs/check.md, Time)"
 
 
 def next_probe_s(

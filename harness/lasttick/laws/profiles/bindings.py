@@ -14,7 +14,7 @@ from lasttick.laws.profiles.problems import Problem, Source, did_you_mean, shown
 from lasttick.laws.profiles.profile import READING, Condition, Outcomes, Profile, Reach
 from lasttick.laws.profiles.sites import KINDS, Site, sites
 
-WRITTEN = "contract laws, Binding"
+WRITTEN = "docs/check.md, Binding"
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 KEYS_OF: Mapping[str, tuple[str, ...]] = {
     "tool": ("args", "meta"),

@@ -11,7 +11,7 @@ from lasttick.laws.profiles.problems import Problem, Source, did_you_mean
 from lasttick.laws.profiles.profile import VERBS, Profile
 from lasttick.laws.profiles.sites import KINDS, Site, sites
 
-WRITTEN = "contract laws, Binding"
+WRITTEN = "docs/check.md, Binding"
 
 
 def check_kinds(profile: Profile, source: Source) -> Iterator[Problem]:

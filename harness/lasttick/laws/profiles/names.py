@@ -34,7 +34,7 @@ RESERVED = (
 )
 """Inputs of verbs, by their names in templates."""
 MARKS = ("mark", "mark_number")
-WRITTEN = "contract laws, Templates"
+WRITTEN = "docs/check.md, Templates"
 
 
 def check_names(profile: Profile, source: Source) -> Iterator[Problem]:
@@ -126,6 +126,6 @@ def _mark(site: Site, profile: Profile, source: Source) -> Iterator[Problem]:
     yield source.problem(
         site.path,
         f"{site.verb} places no {{mark}}",
-        "{mark} or {mark_number} in what it sends, since effects are found by it (contract laws, Marks)",
+        "{mark} or {mark_number} in what it sends, since effects are found by it (docs/check.md, Marks)",
         'put it into an argument that reaches the resource, or say effects = { absent = "reason" }',
     )

@@ -17,8 +17,8 @@ from lasttick.laws.profiles.profile import VERBS, ApprovalVerbs, LeaseVerbs, Pro
 from lasttick.laws.profiles.sites import sites
 from lasttick.laws.templates import names_in
 
-POLICY = "contract laws, Declared policy"
-CALLERS = "contract laws, Callers"
+POLICY = "docs/check.md, Policy"
+CALLERS = "docs/check.md, Callers"
 TERM_S_MIN = 1.5
 TOLERANCES_MIN = 8
 _SHORT_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
@@ -47,7 +47,7 @@ def _target(profile: Profile, source: Source) -> Iterator[Problem]:
     target = profile.target
     if target.url is not None and target.command is not None:
         yield source.problem(
-            ("target",), "[target] has url and command", "one of them (contract laws, Binding)", "take out the other"
+            ("target",), "[target] has url and command", "one of them (docs/check.md, Binding)", "take out the other"
         )
     if target.command is not None and not (target.command and target.command[0]):
         yield source.problem(
@@ -85,7 +85,7 @@ def _needs_target(profile: Profile, source: Source) -> Iterator[Problem]:
         yield source.problem(
             ("target",),
             f"{site.verb} ({source.where(site.path)}) needs [target] {needs}, which is not there",
-            'url = "http://host:port/mcp", or command = ["program"] for MCP over stdio (contract laws, Binding)',
+            'url = "http://host:port/mcp", or command = ["program"] for MCP over stdio (docs/check.md, Binding)',
             "add it to [target]",
         )
         return

@@ -22,7 +22,7 @@ DEATH_S = 1.0
 """How long a killed program may take to be gone."""
 BYTES_MAX = 64 * 1024
 BY_HAND = "run it by hand, as it is written there"
-EXPECTED = f"a program that prints the value within {LIMIT_S:g} s and ends with exit code 0 (contract laws, Templates)"
+EXPECTED = f"a program that prints the value within {LIMIT_S:g} s and ends with exit code 0 (docs/check.md, Templates)"
 
 
 class _Failed(Exception):

@@ -21,7 +21,7 @@ from lasttick.laws.profiles.substitute import is_text
 
 DEPTH_MAX = 50
 INTEGER_END = 2**63
-WRITTEN = "contract laws; `lasttick init --schema` writes every key"
+WRITTEN = "docs/check.md; `lasttick init --schema` writes every key"
 _TOML_LINE = re.compile(r"\(at line (\d+), column (\d+)\)|\(at end of document\)")
 _KEYS_OF = {"json_": "json"}
 

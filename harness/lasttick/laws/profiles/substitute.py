@@ -17,7 +17,7 @@ from lasttick.laws.profiles.profile import VERBS
 from lasttick.laws.templates import names_in
 
 _VARIABLE = re.compile(r"\$\$\{|\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\})?")
-WRITTEN = "contract laws, Templates"
+WRITTEN = "docs/check.md, Templates"
 _SENT = ("callers", "vars", "routes", "effects", "log")
 _TARGET_SENT = (("target", "env"), ("target", "command"))
 

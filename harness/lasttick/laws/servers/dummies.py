@@ -39,7 +39,7 @@ ACTING = (*EFFECTS, "lease.acquire", "lease.renew", "lease.release", "approval.d
 SESSION = ("session.open", "session.end")
 READING = ("tools.list", "lease.holder", "approval.pending", "approval.outcome", "log")
 VERBS = (*SESSION, *ACTING, *READING)
-DENIED = "this dummy refuses whatever acts; expected of it (contract laws, Dummies); nothing can be done about it"
+DENIED = "this dummy refuses whatever acts; expected of it (lasttick serve dummy --help); nothing can be done about it"
 
 
 class Dummy:
@@ -79,7 +79,7 @@ class Dummy:
                     raise Refused(
                         404,
                         f"{method} {path[:100]} is nothing here; expected POST /VERB, as in POST /lease.use, or POST "
-                        "/mcp, or GET or DELETE /effects (contract laws, Dummies); correct the address",
+                        "/mcp, or GET or DELETE /effects (lasttick serve dummy --help); correct the address",
                     )
         except Refused as refused:
             await asgi.refuse(send, refused)
@@ -97,7 +97,7 @@ class Dummy:
         if name in ("ltread", "ltwrite"):
             return await self._perform("tools.call", {**args, "tool": name}, request)
         if name not in VERBS:
-            raise Refused(404, f"no tool {name[:99]!r}; expected ltread, ltwrite or a verb (contract laws); correct it")
+            raise Refused(404, f"no tool {name[:99]!r}; expected ltread, ltwrite or a verb (docs/check.md); correct it")
         return await self._perform(name, args, request)
 
     async def _perform(self, verb: str, args: dict[str, Any], request: Request) -> dict[str, Any]:

@@ -45,7 +45,7 @@ SCHEMA = {
     "additionalProperties": True,
 }
 NO_MARK = (
-    "a call without a mark; expected one in the argument `mark`, as text (contract laws, Marks); it has happened and "
+    "a call without a mark; expected one in the argument `mark`, as text (docs/check.md, Marks); it has happened and "
     "is logged without one: place {mark} in the binding"
 )
 STOP_S = 1.0

@@ -50,7 +50,7 @@ async def start(
     except (OSError, ValueError) as error:
         raise WireError(
             f"the command {list(argv)[:1]} cannot be started: {failure_of(error)}; expected a program on PATH or its "
-            "whole path, and text without zero bytes (contract laws, 'Binding': argv, never a shell); install it or "
+            "whole path, and text without zero bytes (docs/check.md, 'Binding': argv, never a shell); install it or "
             "correct the command"
         ) from error
     return child

@@ -145,7 +145,7 @@ def _class(path: str) -> type:
 def _unreachable(what: str, why: str) -> WireError:
     return WireError(
         f"python = {what!r} cannot be called: {why}; expected module:Class.method of something that can be imported "
-        "(contract laws, 'Binding'); correct the name, or put its folder on PYTHONPATH"
+        "(docs/check.md, 'Binding'); correct the name, or put its folder on PYTHONPATH"
     )
 
 

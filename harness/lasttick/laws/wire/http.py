@@ -154,7 +154,7 @@ def json_bytes(value: Any) -> bytes:
     except (TypeError, ValueError, RecursionError) as error:
         raise WireError(
             f"the body cannot be written as JSON: {failure_of(error)}; expected text, numbers, true, false, lists and "
-            "tables (contract laws, 'Binding'); correct `json` or `args` of the binding"
+            "tables (docs/check.md, 'Binding'); correct `json` or `args` of the binding"
         ) from error
 
 

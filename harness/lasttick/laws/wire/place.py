@@ -41,7 +41,7 @@ def endpoint(place: Place) -> httpx.URL:
     """The target's URL. Raises WireError: there is none, it is none, or its host is not allowed."""
     if place.url is None:
         raise WireError(
-            "this needs the target's URL, and the profile gives none; expected `url` in [target] (contract laws, "
+            "this needs the target's URL, and the profile gives none; expected `url` in [target] (docs/check.md, "
             "'Binding': tool, and http with a path); add it, or write the whole address into the binding"
         )
     return _checked(place.url, place.allow_hosts)
@@ -54,7 +54,7 @@ def address(place: Place, what: str) -> tuple[str, httpx.URL]:
     if not _METHOD.fullmatch(method) or not where.startswith(("/", "http://", "https://")):
         raise WireError(
             f"http = {what!r} cannot be sent; expected a method in capitals, a space, and a path that begins with / or "
-            "an address that begins with http:// or https:// (contract laws, 'Binding'); correct the binding, and look "
+            "an address that begins with http:// or https:// (docs/check.md, 'Binding'); correct the binding, and look "
             "at what its templates were filled with"
         )
     if where.startswith("/"):
@@ -103,19 +103,19 @@ def _checked(text: str, allow_hosts: Iterable[str]) -> httpx.URL:
     if url.userinfo:
         raise WireError(
             f"the address of the host {host!r} holds a user name or a password; expected none, as it would stand in "
-            "place of every caller's own (contract laws, 'Callers'); move it to `headers` of the callers that have it"
+            "place of every caller's own (docs/check.md, 'Callers'); move it to `headers` of the callers that have it"
         )
     if not _is_loopback(host) and not _is_listed(host, port, allow_hosts):
         raise WireError(
             f"the host {host!r} (port {port}) is not loopback, so nothing was sent; expected loopback, or the host in "
-            f"`allow_hosts` of [target] (contract laws, 'Example'); add {host!r} there if it is yours to test"
+            f"`allow_hosts` of [target] (docs/check.md, 'Safety'); add {host!r} there if it is yours to test"
         )
     return url
 
 
 def _no_address(text: str, why: str) -> WireError:
     return WireError(
-        f"{text[:200]!r} is no address: {why}; expected http://host:port/path (contract laws, 'Binding'); correct "
+        f"{text[:200]!r} is no address: {why}; expected http://host:port/path (docs/check.md, 'Binding'); correct "
         "`url` of [target] or the binding, and look at what its templates were filled with"
     )
 

@@ -9,7 +9,8 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import BinaryIO
 
 from lasttick.ports import Finished
 
@@ -26,38 +27,63 @@ class ProcessProgram:
 
     async def run(self, argv: Sequence[str], env: Mapping[str, str]) -> Finished:
         """Raises TimeoutError, and OSError when there is no such program."""
-        process = await asyncio.create_subprocess_exec(
-            *argv,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=dict(env),
-            start_new_session=True,
-        )
-        out, err = bytearray(), bytearray()
-        assert process.stdout is not None
-        assert process.stderr is not None
-        readers = [
-            asyncio.create_task(_keep_end(process.stdout, out)),
-            asyncio.create_task(_keep_end(process.stderr, err)),
-        ]
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                await process.wait()
-        finally:
-            await _end(process)
-            # Whoever left the session may still hold the other end of the pipes.
-            _, waiting = await asyncio.wait(readers, timeout=STOP_S)
-            for reader in waiting:
-                reader.cancel()
+        async with contextlib.AsyncExitStack() as stack:
+            out = await stack.enter_async_context(_Output.opened())
+            err = await stack.enter_async_context(_Output.opened())
+            with out.writer, err.writer:
+                process = await asyncio.create_subprocess_exec(
+                    *argv,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=out.writer,
+                    stderr=err.writer,
+                    env=dict(env),
+                    start_new_session=True,
+                )
+            try:
+                async with asyncio.timeout(self._timeout_s):
+                    await process.wait()
+            finally:
+                await _end(process)
+            # Whoever left the session may still hold the other ends.
+            await asyncio.wait([out.reading, err.reading], timeout=STOP_S)
         assert process.returncode is not None
-        return Finished(process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+        return Finished(process.returncode, out.text, err.text)
 
 
-async def _keep_end(stream: asyncio.StreamReader, kept: bytearray) -> None:
-    while chunk := await stream.read(65_536):
-        kept += chunk
-        del kept[:-OUTPUT_BYTES_MAX]
+class _Output:
+    """A pipe of our own, of which the end is kept. With asyncio's, waiting for a process is waiting for everybody who
+    inherited its output."""
+
+    def __init__(self, stream: asyncio.StreamReader, writer: BinaryIO) -> None:
+        self.writer = writer
+        self._kept = bytearray()
+        self.reading = asyncio.create_task(self._keep_end(stream))
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def opened(cls) -> AsyncIterator[_Output]:
+        read, write = os.pipe()
+        with os.fdopen(write, "wb", buffering=0) as writer:
+            stream = asyncio.StreamReader()
+            transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+                lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(read, "rb", buffering=0)
+            )
+            output = cls(stream, writer)
+            try:
+                yield output
+            finally:
+                transport.close()
+                output.reading.cancel()
+                await asyncio.wait([output.reading])
+
+    @property
+    def text(self) -> str:
+        return self._kept.decode("utf-8", "replace")
+
+    async def _keep_end(self, stream: asyncio.StreamReader) -> None:
+        while chunk := await stream.read(65_536):
+            self._kept += chunk
+            del self._kept[:-OUTPUT_BYTES_MAX]
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

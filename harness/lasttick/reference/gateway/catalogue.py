@@ -102,13 +102,18 @@ class Catalogue:
         self.put_tools(documents.DEFAULT_REGISTRY if text is None else json.loads(text))
 
     def _org(self, org_id: str, text: str | None) -> Org:
+        """One that was spoilt in its row has nothing until it is stored again."""
         if text is None:
             return Org(org_id)
         known = self._orgs.get(org_id)
         if known is None or known[0] != text:
             if len(self._orgs) >= MEMO_MAX:
                 self._orgs.clear()
-            known = self._orgs[org_id] = (text, documents.org(org_id, json.loads(text)))
+            try:
+                known = self._orgs[org_id] = (text, documents.org(org_id, json.loads(text)))
+            except (ValueError, RecursionError) as error:
+                logger.error("an organisation's stored document allows nothing: %s", shown(str(error), 300))
+                return Org(org_id)
         return known[1]
 
     def _tools_of(self, text: str | None) -> Tools:

@@ -88,7 +88,7 @@ async def take_turn(
 
 def last_line(stdout: str) -> str | None:
     """Warnings of the program come before its answer, on the same stream (hermes.md, 2)."""
-    lines = (line.strip() for line in reversed(stdout.splitlines()))
+    lines = (line.strip() for line in reversed(stdout.split("\n")))
     return next((line for line in lines if line), None)
 
 

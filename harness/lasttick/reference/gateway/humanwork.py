@@ -151,6 +151,11 @@ def main() -> int:
     except ToolNameError as error:
         sys.stderr.write(f"humanwork does not start: {error}\n")
         return 2
+    except BaseExceptionGroup as errors:
+        if errors.split(BrokenPipeError)[1] is not None:
+            raise
+        # Nobody reads any more. Python's own end would try to write what is left, and complain.
+        os._exit(1)
     return 0
 
 

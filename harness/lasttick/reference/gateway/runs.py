@@ -122,4 +122,13 @@ def new_id(entropy: Entropy) -> str:
 
 
 def _run(row: Any) -> Run:
-    return Run(row.id, row.org_id, row.run_kind, row.state, row.conversation_id, json.loads(row.metadata))
+    return Run(row.id, row.org_id, row.run_kind, row.state, row.conversation_id, _metadata(row.metadata))
+
+
+def _metadata(text: str) -> Mapping[str, Any]:
+    """A row that somebody spoilt allows nothing."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

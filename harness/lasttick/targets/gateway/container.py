@@ -8,6 +8,7 @@ from pathlib import Path
 from lasttick.targets.gateway.secrets import Secrets
 
 CONFIG_NAME = "config.yaml"
+LANGUAGE = {"LANG": "C.UTF-8", "TERM": "dumb", "NO_COLOR": "1"}
 PATH = "/usr/local/bin:/usr/bin:/bin"
 
 LEAST_CONFIG = """\
@@ -30,16 +31,17 @@ def hermes_home(folder: Path) -> Path:
     return folder / "hermes"
 
 
-def container_environ(secrets: Secrets, *, platform_url: str, folder: Path, extra: Mapping[str, str]) -> dict[str, str]:
+def container_environ(
+    secrets: Secrets, *, platform_url: str, folder: Path, version: str, extra: Mapping[str, str]
+) -> dict[str, str]:
     """The agent container's whole environment: its own secrets, and what every program needs."""
     return {
         "PATH": PATH,
         "HOME": str(folder / "home"),
         "HERMES_HOME": str(hermes_home(folder)),
+        "HERMES_FAKE_VERSION": version,
         "USER": "agent",
-        "LANG": "C.UTF-8",
-        "TERM": "dumb",
-        "NO_COLOR": "1",
+        **LANGUAGE,
         "PLATFORM_API_URL": platform_url,
         "PLATFORM_API_TOKEN": secrets.platform_token,
         "AGENT_SERVICE_SECRET": secrets.agent_secret,

@@ -16,6 +16,7 @@ from lasttick.targets.gateway.container import CONFIG_NAME, hermes_home
 from lasttick.targets.gateway.fakes import ModelHandle, ThirdPartyHandle
 from lasttick.targets.gateway.run import OpenRun, Turns
 from lasttick.targets.gateway.secrets import Secrets, runner_token
+from lasttick.targets.gateway.tap import TROUBLE_PATH, trouble_json
 from lasttick.targets.gateway.turns import HermesTurn
 from lasttick.targets.gateway.wire import ChatAnswer, Reply, encoded, reply_of
 
@@ -31,6 +32,7 @@ HTTP_S = 120.0
 TURN_S = 300.0
 """How long one run of the agent program may take."""
 
+PartName = Literal["platform", "agent"]
 AgentKind = Literal["hermes", "held"]
 
 
@@ -71,11 +73,20 @@ class Addresses:
 class GatewayPart(Protocol):
     """The parts of one gateway, in one mode. `start` raises StartRefused."""
 
-    async def start(self, secrets: Secrets) -> Addresses: ...
+    @property
+    def pids(self) -> dict[str, int]: ...
+
+    async def start(self) -> Addresses: ...
 
     async def stop(self) -> None: ...
 
+    async def restart(self, name: PartName) -> None: ...
+
+    async def kill(self, name: PartName) -> None: ...
+
     async def turns(self) -> list[HermesTurn]: ...
+
+    async def wires(self) -> list[str]: ...
 
 
 class Gateway:
@@ -87,6 +98,7 @@ class Gateway:
         self._world = world
         self._part = part
         self._chat_tokens: dict[str, str] = {}
+        self._killed: dict[PartName, None] = {}
         self.options = options
         self.secrets = secrets
         self.platform_url = addresses.platform
@@ -258,7 +270,41 @@ class Gateway:
         """The agent program's `config.yaml`, into which boot registers."""
         return hermes_home(self.options.folder) / CONFIG_NAME
 
-    # -- the end
+    async def wires(self) -> list[str]:
+        """What the platform sent the agent for each turn, as it came: JSON text."""
+        return await self._part.wires()
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """The processes of the parts that last; in virtual mode all are this one."""
+        return self._part.pids
+
+    # -- trouble, life and death
+
+    async def trouble(self, kind: str, **options: Any) -> None:
+        """Tool calls meet a platform that is slow, down, 5xx or garbage (options as for the third party's trouble), or
+        one that answers each with a redirect (`to`, a URL)."""
+        self._world.trace.emit("harness", "trouble", None, what=f"gateway {kind}", **options)
+        answer = await self._send("POST", self.platform_url + TROUBLE_PATH, trouble_json(kind, **options))
+        assert answer.ok, f"no such trouble: HTTP {answer.http_status}: {answer.body}"
+
+    async def heal(self) -> None:
+        """The end of that trouble."""
+        await self.trouble("heal")
+
+    async def restart(self, name: PartName = "platform") -> None:
+        """Stop a part as on SIGTERM if it runs, and start it again on the same files and address. The agent boots."""
+        if name not in self._killed:
+            self._world.trace.emit(name, "part.stop")
+        self._killed.pop(name, None)
+        await self._part.restart(name)
+        self._world.trace.emit(name, "part.start")
+
+    async def kill(self, name: PartName) -> None:
+        """A part is gone from one instant to the next (process mode); `restart` starts it again."""
+        self._world.trace.emit(name, "part.kill")
+        await self._part.kill(name)
+        self._killed[name] = None
 
     async def shut(self) -> None:
         """The end of the world."""
@@ -291,8 +337,13 @@ async def begin(world: World, number: int, options: dict[str, Any]) -> Gateway:
     named = GatewayOptions(folder=options.pop("folder", world.path / name), name=name, **options)
     secrets = Secrets.drawn(world.random(f"{name} secrets"))
     secrets.hide(world.trace.redact)
-    part = world.gateway_part(named, number)
-    gateway = Gateway(world, named, part, secrets, await part.start(secrets))
+    part = world.gateway_part(named, number, secrets)
+    try:
+        addresses = await part.start()
+    except BaseException:
+        await part.stop()
+        raise
+    gateway = Gateway(world, named, part, secrets, addresses)
     world.trace.emit(name, "part.start", agent=named.agent)
     if named.registry is not None:
         await gateway.registry(named.registry)

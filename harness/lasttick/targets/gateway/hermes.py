@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lasttick.engine.pipes import pipe_pair
+from lasttick.model.secret_fence import RUN_ID
 from lasttick.model.tool_names import ToolNameError
 from lasttick.ports import Finished, LineStream
 from lasttick.reference.gateway.humanwork import serve_humanwork
@@ -41,7 +42,8 @@ class InProcessHermes:
 
     async def run(self, argv: Sequence[str], env: Mapping[str, str]) -> Finished:
         """Raises TimeoutError."""
-        run_id = self._correlation.started(argv, env)
+        run_id = env.get(RUN_ID)
+        self._correlation.began(argv, run_id)
         place = len(self.turns)
         self.turns.append(HermesTurn(run_id, Program(tuple(argv), dict(env), os.getpid())))
         self._saw("hermes.start", run_id, told_start(argv, env))

@@ -75,3 +75,13 @@ class OpenRun:
         """The agent answers, so the run is finished; what the person got."""
         await self._turns.end(self._text, answer)
         return await self._chat
+
+    async def broken_off(self) -> None:
+        """Wait for the chat to break off, because a part of the gateway went. Raises AssertionError if it did not."""
+        import httpx
+
+        try:
+            answer = await self._chat
+        except httpx.TransportError:
+            return
+        raise AssertionError(f"expected a chat that broke off, got {answer}")

@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lasttick.model.secret_fence import RUN_ID
-
 
 @dataclass(frozen=True, slots=True)
 class Program:
@@ -77,11 +75,9 @@ class Correlation:
     def __init__(self) -> None:
         self._runs: dict[str, str | None] = {}
 
-    def started(self, argv: Sequence[str], env: Mapping[str, str]) -> str | None:
-        """The run that a turn's environment names."""
-        run_id = env.get(RUN_ID)
+    def began(self, argv: Sequence[str], run_id: str | None) -> None:
+        """A turn of this run began with this command line."""
         self._runs[prompt_of(argv)] = run_id
-        return run_id
 
     def run_of(self, messages: Sequence[Any]) -> str | None:
         return self._runs.get(prompt_in(messages))
