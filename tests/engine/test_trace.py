@@ -17,6 +17,13 @@ from lasttick.engine.trace import Event, Redactor, Trace, linked_lines, split_li
 EVENT = Event(17, 60_000_000_000, "2026-01-01T00:01:00.000Z", "phone-1", "driver.start", "c7", {"tool": "tap"})
 
 
+def test_a_secret_is_no_reference() -> None:
+    trace = Trace()
+    trace.redact.learn("abcdefgh", "[secret]")
+    assert trace.emit("who", "kind", "r-abcdefgh").ref == "r-[secret]"
+    assert trace.emit("who", "kind").ref is None
+
+
 def test_an_event_is_the_documented_line() -> None:
     (line,) = linked_lines([EVENT])
     assert line.startswith(

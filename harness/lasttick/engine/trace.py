@@ -133,7 +133,7 @@ class Trace:
             wall_text(self._wall()) if self._wall else "",
             actor,
             kind,
-            ref,
+            None if ref is None else self.redact(ref),
             self.redact(data),
         )
         self.events.append(event)

@@ -95,6 +95,33 @@ def test_it_stands_where_a_person_would_put_it() -> None:
     assert merged(above + below, OURS) == above + BLOCK.removeprefix("mcp_servers:\n") + below + TIMEOUT
 
 
+def test_it_stands_behind_a_block_scalar_that_is_closed() -> None:
+    assert merged("a: |\n  x\n", OURS) == "a: |\n  x\n" + BLOCK + TIMEOUT
+    assert merged("a: |\n  x", OURS) == BLOCK + TIMEOUT + "a: |\n  x"
+
+
+def test_a_flow_map_has_no_comma_too_many() -> None:
+    assert merged("{ }", OURS).endswith("mcp_discovery_timeout: 30 }")
+    assert merged("{a: 1}", OURS).endswith("mcp_discovery_timeout: 30, a: 1}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mcp_servers: ~\n",
+        "model: m\nmcp_servers: null # none\nz: 1\n",
+        "mcp_servers: {humanwork: ~, gh: {}}\n",
+        "mcp_servers:\n  humanwork: !!null null\n",
+        "mcp_servers:\n  humanwork: # later\n  gh: {}\n",
+    ],
+)
+def test_a_null_gives_way(text: str) -> None:
+    result = merged(text, OURS)
+    assert yaml.safe_load(result) == with_ours(yaml.safe_load(text))
+    assert all(comment in result for comment in re.findall("#.*", text))
+    assert merged(result, OURS) is result
+
+
 def test_lines_are_broken_as_the_file_breaks_them() -> None:
     result = merged("model: m\r\n", OURS)
     assert result.count("\n") == result.count("\r\n") == 15
@@ -140,6 +167,19 @@ REFUSED = {
 def test_what_cannot_be_merged_safely_is_refused(text: str) -> None:
     with pytest.raises(TextError):
         merged(text, OURS)
+
+
+@pytest.mark.parametrize(
+    ("case", "path"),
+    [
+        ("servers are an alias", "mcp_servers"),
+        ("ours is an alias", "mcp_servers.humanwork"),
+        ("our tools are an alias", "mcp_servers.humanwork.tools"),
+    ],
+)
+def test_an_alias_in_our_way_is_named(case: str, path: str) -> None:
+    with pytest.raises(TextError, match=f"^has an alias at {path}, whose other end would change with it$"):
+        merged(REFUSED[case], OURS)
 
 
 def test_a_refusal_says_where_but_quotes_nothing() -> None:

@@ -24,6 +24,7 @@ from lasttick.reference.gateway.catalogue import Catalogue
 from lasttick.reference.gateway.config import ConfigError, GatewayConfig
 from lasttick.reference.gateway.conversations import Conversations
 from lasttick.reference.gateway.database import Database, SafeText
+from lasttick.reference.gateway.documents import Org
 from lasttick.reference.gateway.ledger import Attempt, Ledger
 from lasttick.reference.gateway.runs import Runs
 
@@ -70,7 +71,7 @@ def exercise(db: Database) -> None:
     assert catalogue.document(HOSTILE) == document
     assert catalogue.org_of_token("t-2") == HOSTILE
     assert catalogue.now(HOSTILE)[0].flags == {HOSTILE: HOSTILE}
-    assert catalogue.now("other")[0].flags == {}
+    assert catalogue.now("other") == (Org("other"), catalogue.tools())
     catalogue.put_org(HOSTILE, {})
     assert catalogue.org_of_token("t-2") is None
     run = runs.create_run(HOSTILE, HOSTILE, {"channel": HOSTILE})

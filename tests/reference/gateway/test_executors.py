@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from lasttick.engine.loop import VirtualLoop, run_virtual
+from lasttick.reference.gateway import executors as module
 from lasttick.reference.gateway.executors import Executors
 from lasttick.reference.gateway.http_json import BODY_MAX, Refused
 
@@ -58,6 +59,8 @@ def test_the_request() -> None:
     assert asked.header("x-api-key") == CANARY
     assert asked.header("x-correlation-id") == "run-1"
     assert asked.header("content-type") == "application/json"
+    assert asked.header("host") == "third.test:2"
+    assert asked.header("content-length") == str(len(asked.body))
     assert asked.header("accept-encoding") == "identity"
     assert not {"authorization", "cookie", "x-agent-secret"} & {name.lower() for name, _ in asked.headers}
 
@@ -123,6 +126,18 @@ def test_statuses(status: int, code: str) -> None:
 def test_down(error: type[httpx.HTTPError]) -> None:
     assert run(lambda _: error(f"says {CANARY}"))[0] == "502 UPSTREAM_UNREACHABLE"  # type: ignore[call-arg]
     assert run(lambda _: httpx.ConnectTimeout("late"))[0] == "504 UPSTREAM_TIMEOUT"
+
+
+def test_urls_are_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "URLS_MAX", 3)
+
+    async def main(loop: VirtualLoop) -> None:
+        executors = Executors("http://third.test:2", transport=Strangers(), timeout_s=20.0)
+        for n in range(10):
+            await executors.run(ENTRY, "shop", f"get_{n}", {}, run_id="run-1")
+            assert len(executors._urls) <= 3
+
+    run_virtual(main)
 
 
 def test_no_third_party() -> None:

@@ -13,9 +13,16 @@ from lasttick.reference.gateway.http_json import Refused
 from lasttick.reference.gateway.in_flight import STOP_S, InFlight
 
 
-async def work(seconds: float = 0.0, result: str = "done") -> str:
+async def work(seconds: float = 0.0) -> str:
     await asyncio.sleep(seconds)
-    return result
+    return "done"
+
+
+async def tidy() -> None:
+    try:
+        await asyncio.sleep(100)
+    finally:
+        await asyncio.sleep(STOP_S / 2)
 
 
 async def stubborn() -> str:
@@ -50,7 +57,8 @@ def test_results_and_errors_come_through() -> None:
 
 def test_a_stop_refuses_what_waits_and_what_comes() -> None:
     async def body(in_flight: InFlight) -> None:
-        waits = [asyncio.ensure_future(in_flight.wait(work(100))) for _ in range(3)]
+        assert await in_flight.wait(work()) == "done"
+        waits = [asyncio.ensure_future(in_flight.wait(tidy())) for _ in range(3)]
         await asyncio.sleep(1)
         await in_flight.stop()
         # Who waited has gone on as far as it could before the stop returns.
@@ -58,8 +66,10 @@ def test_a_stop_refuses_what_waits_and_what_comes() -> None:
         for wait in waits:
             with pytest.raises(Refused, match="the platform is stopping"):
                 await wait
+        late = work()
         with pytest.raises(Refused):
-            await in_flight.wait(work())
+            await in_flight.wait(late)
+        assert late.cr_frame is None  # closed: nobody will ever await it
 
     virtually(body)
 

@@ -30,6 +30,7 @@ DISGUISES = [
     lambda secret: secret.encode().hex().upper(),
     lambda secret: quote(secret, safe=""),
     lambda secret: "".join(f"%{byte:02x}" for byte in secret.encode()),
+    lambda secret: "".join(f"\\u{ord(letter):04x}" for letter in secret),
     lambda secret: base64.b64encode(secret.encode()).decode(),
     lambda secret: base64_url(secret.encode()),
     lambda secret: base64.b64encode(f"u:{secret}".encode()).decode(),
@@ -63,6 +64,19 @@ def test_json_is_kept_as_it_is(value: object) -> None:
 def test_tokens_of_anybody() -> None:
     assert REDACTOR.text("see eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-_1") == REDACTED
     assert REDACTOR.text("see eyJhbG") == "see eyJhbG"
+
+
+@pytest.mark.parametrize("before", ["", "a", "ab"])
+def test_tokens_of_anybody_in_base64_and_hex(before: str) -> None:
+    for token in ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-_1", "eyJ0eXAiOiJKV1QifQ.eyJzdWIiOiIxIn0.abc-_1"):
+        raw = (before + token).encode()
+        assert REDACTOR.text(f"see {base64_url(raw)}") == REDACTED
+        assert REDACTOR.text(f"see {raw.hex()}") == REDACTED
+
+
+def test_a_secret_with_some_characters_escaped() -> None:
+    assert Redactor(["a+key/of=mine"]).text(r"a\u002bkey\/of=mine") == REDACTED
+    assert Redactor(["a+key/of=mine"]).text(r"\u00 \ud800 \x") == r"\u00 \ud800 \x"
 
 
 def test_numbers_and_short_secrets() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gzip
 import json
 import traceback
 from collections.abc import Callable
@@ -160,6 +161,7 @@ def test_a_long_message_is_cut() -> None:
     assert len(failed(Gateway(lambda request: httpx.Response(400, json=body))).message) < 600
 
 
+WHOLE = json.dumps(OK).encode()
 GARBAGE: dict[str, tuple[httpx.Response, str]] = {
     "a page": (httpx.Response(200, html=f"<html>{SECRET}</html>"), "GATEWAY_GARBAGE"),
     "nothing": (httpx.Response(200), "GATEWAY_GARBAGE"),
@@ -178,8 +180,11 @@ GARBAGE: dict[str, tuple[httpx.Response, str]] = {
         "GATEWAY_GARBAGE",
     ),
     "far too deep": (httpx.Response(200, content=b"[" * 100_000), "GATEWAY_GARBAGE"),
-    "too long": (httpx.Response(200, content=b" " * (ANSWER_BYTES_MAX + 1)), "GATEWAY_GARBAGE"),
-    "packed": (httpx.Response(200, content=b"x", headers={"content-encoding": "br"}), "GATEWAY_GARBAGE"),
+    "too long": (httpx.Response(200, content=WHOLE.ljust(ANSWER_BYTES_MAX + 1)), "GATEWAY_GARBAGE"),
+    "packed": (
+        httpx.Response(200, stream=httpx.ByteStream(gzip.compress(WHOLE)), headers={"content-encoding": "gzip"}),
+        "GATEWAY_GARBAGE",
+    ),
     "an error page": (httpx.Response(500, html=SECRET), "GATEWAY_ERROR"),
     "a code in small letters": (httpx.Response(400, json={"code": "nope", "message": "m"}), "GATEWAY_ERROR"),
     "a code of many words": (httpx.Response(400, json={"code": "A B", "message": "m"}), "GATEWAY_ERROR"),
@@ -197,6 +202,11 @@ GARBAGE: dict[str, tuple[httpx.Response, str]] = {
 @pytest.mark.parametrize(("answer", "code"), GARBAGE.values(), ids=GARBAGE)
 def test_garbage_is_a_tool_error(answer: httpx.Response, code: str) -> None:
     assert failed(Gateway(lambda request: answer)).code == code
+
+
+def test_the_longest_answer_goes_through() -> None:
+    given, _ = call(Gateway(lambda request: httpx.Response(200, content=WHOLE.ljust(ANSWER_BYTES_MAX))))
+    assert given == OK["result"]
 
 
 def test_the_deepest_result_of_the_gateway_goes_through() -> None:

@@ -23,6 +23,7 @@ WHERE = "(contract gateway, Answers to bad requests)"
 
 TIMEOUT = httpx.Timeout(None, connect=CONNECT_S).as_dict()
 """Each step is bounded by the whole: a third party that drips bytes would keep every bound of one step."""
+URLS_MAX = 1_000
 LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=64)
 HEADERS = (
     ("content-type", "application/json"),
@@ -43,6 +44,7 @@ class Executors:
     def __init__(self, url: str | None, *, transport: httpx.AsyncBaseTransport | None, timeout_s: float) -> None:
         self._url = None if url is None else url.rstrip("/")
         self._timeout_s = timeout_s
+        self._urls: dict[str, httpx.URL] = {}
         # A client above the transport would only add what must not happen here: redirects, cookies, proxies.
         self._transport = transport or httpx.AsyncHTTPTransport(limits=LIMITS, trust_env=False)
 
@@ -59,17 +61,7 @@ class Executors:
         """The third party's result, a JSON object. Raises Refused with a code `UPSTREAM_*` (502, 504)."""
         if self._url is None:
             raise upstream(502, "UPSTREAM_UNREACHABLE", "no third party is configured")
-        request = httpx.Request(
-            "POST",
-            f"{self._url}{path_of(entry, slug)}/{quote(action, safe='')}",
-            content=json.dumps(input, ensure_ascii=True, separators=(",", ":")).encode("ascii"),
-            headers=[
-                *HEADERS,
-                ("x-correlation-id", run_id),
-                *((header_of(name), value) for name, value in credentials.items()),
-            ],
-            extensions={"timeout": TIMEOUT},
-        )
+        request = self._request(path_of(entry, slug), action, input, credentials, run_id)
         try:
             async with asyncio.timeout(self._timeout_s):
                 return await self._result(request)
@@ -80,6 +72,27 @@ class Executors:
 
     async def aclose(self) -> None:
         await self._transport.aclose()
+
+    def _request(
+        self, path: str, action: str, input: Mapping[str, Any], credentials: Mapping[str, str], run_id: str
+    ) -> httpx.Request:
+        """Its parts by hand: httpx would parse the URL and guess at the headers again for every call."""
+        text = f"{self._url}{path}/{quote(action, safe='')}"
+        url = self._urls.get(text)
+        if url is None:
+            if len(self._urls) >= URLS_MAX:
+                self._urls.clear()
+            url = self._urls[text] = httpx.URL(text)
+        content = json.dumps(input, ensure_ascii=True, separators=(",", ":")).encode("ascii")
+        headers = [
+            ("host", url.netloc.decode("ascii")),
+            ("content-length", str(len(content))),
+            *HEADERS,
+            ("x-correlation-id", run_id),
+            *((header_of(name), value) for name, value in credentials.items()),
+        ]
+        stream = httpx.ByteStream(content)
+        return httpx.Request("POST", url, headers=headers, stream=stream, extensions={"timeout": TIMEOUT})
 
     async def _result(self, request: httpx.Request) -> dict[str, Any]:
         answer = await self._transport.handle_async_request(request)

@@ -69,7 +69,8 @@ class Humanwork:
 
     async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
-            return _text(_json(await self._execute(params.name, params.arguments or {})), is_error=False)
+            result = await self._execute(params.name, params.arguments or {})
+            return _text(json.dumps(result, ensure_ascii=False, separators=(",", ":")), is_error=False)
         except ToolFailed as failed:
             return _text(f"{failed.code}: {failed.message}", is_error=True)
         except Exception as error:
@@ -133,12 +134,8 @@ def _description(pair: str) -> str:
     return f"{pair} through the tool gateway. The arguments are the action's own input."
 
 
-def _json(result: Any) -> str:
-    """As text that any JSON encoder of the wire takes: a result may hold lone surrogates."""
-    return sendable(json.dumps(result, ensure_ascii=False, separators=(",", ":")))
-
-
 def _text(text: str, *, is_error: bool) -> types.CallToolResult:
+    """A result may hold lone surrogates, which no encoder of the wire takes; escaped, they are still JSON."""
     return types.CallToolResult(content=[types.TextContent(type="text", text=sendable(text))], is_error=is_error)
 
 

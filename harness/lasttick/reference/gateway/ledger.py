@@ -7,7 +7,7 @@ a row without an end says that nobody knows. Its organisation is the caller's cl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
@@ -35,7 +35,7 @@ class Attempt:
     tool_name: str
     action: str
     input: Mapping[str, Any]
-    secrets: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
 class Ledger:

@@ -2,7 +2,7 @@
 
 What a model sends to a tool may be anything it has seen, its own process environment included. Found are the secrets
 themselves and their usual disguises: base64 in both alphabets and at any offset, hex, percent-encoded, JSON-escaped,
-and anything in the shape of a JSON Web Token.
+and anything in the shape of a JSON Web Token, which in base64 or hex is known by its beginning.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ REDACTED = "[redacted]"
 DISGUISED_MIN = 8
 """Pieces of a shorter secret, in base64 or hex, would be found everywhere by chance."""
 _TOKEN = r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*"
+_TOKEN_STARTS = ("eyJhbGciOi", "eyJ0eXAiOi")
+"""`{"alg":` and `{"typ":`."""
+_ESCAPES = re.compile(r'(?:\\u[0-9a-fA-F]{4})+|\\["\\/bfnrt]')
 
 
 class Redactor:
     """Looks for the same secrets in one text after another."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        needles = {needle: None for secret in secrets for needle in disguises(secret)}
+        needles = {needle: None for secret in (*secrets, *_TOKEN_STARTS) for needle in disguises(secret)}
         self._pattern = re.compile("|".join([_TOKEN, *(re.escape(needle) for needle in needles)]), re.IGNORECASE)
 
     def text(self, text: str) -> str:
@@ -40,7 +43,9 @@ class Redactor:
     def _found(self, text: str) -> bool:
         if self._pattern.search(text):
             return True
-        return "%" in text and self._pattern.search(unquote(text)) is not None
+        if "%" in text and self._pattern.search(unquote(text)):
+            return True
+        return "\\" in text and self._pattern.search(_ESCAPES.sub(_unescaped, text)) is not None
 
 
 def disguises(secret: str) -> Iterator[str]:
@@ -61,6 +66,14 @@ def disguises(secret: str) -> Iterator[str]:
         yield inner.translate(str.maketrans("+/", "-_"))
 
 
+def spelled_out(secret: str) -> Iterator[str]:
+    """The disguises in which every character is escaped, which a `Redactor` undoes by itself."""
+    raw = secret.encode("utf-8", "surrogatepass")
+    yield "".join(f"%{byte:02X}" for byte in raw)
+    units = secret.encode("utf-16-be", "surrogatepass").hex()
+    yield "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
 def leaves(value: Any) -> Iterator[str]:
     """Every text, number and name of a nested JSON value."""
     stack = [value]
@@ -73,3 +86,7 @@ def leaves(value: Any) -> Iterator[str]:
             stack.extend(item)
         elif item is not None:
             yield str(item)
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return str(json.loads(f'"{match.group()}"'))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lasttick.engine.trace import Redactor
-from lasttick.reference.gateway.redaction import disguises
+from lasttick.reference.gateway.redaction import disguises, spelled_out
 
 TOKEN_S = 3600
 
@@ -46,8 +46,13 @@ class Secrets:
             (self.admin_token, "[admin-token]"),
             (self.platform_token, "[platform-token]"),
         ):
-            for disguise in disguises(secret):
-                redact.learn(disguise, alias)
+            hide(redact, secret, alias)
+
+
+def hide(redact: Redactor, secret: str, alias: str) -> None:
+    """From now on the trace has the alias in place of the secret, in whatever disguise."""
+    for text in (*disguises(secret), *spelled_out(secret)) if secret else ():
+        redact.learn(text, alias)
 
 
 def runner_token(key: str, wall_s: float, org_id: str | None, claims: Mapping[str, Any]) -> str:
