@@ -89,7 +89,7 @@ async def _some_refusals(target: Target) -> None:
         holder, other = await target.callers(2)
         async with act_of(target, None) as act:
             await _contend(act, holder, other)
-            if not any(said.refused for said in _own(target)):
+            if not any(said.refused and said.mark is not None for said in _own(target)):
                 await _lose(act, holder, other)
 
 

@@ -471,3 +471,62 @@ def test_a_secret_of_the_command_is_in_no_file_and_in_nothing_that_is_said(
     assert files
     assert [file.name for file in files if secret.encode() in file.read_bytes()] == []
     assert [text for text in said if secret in text] == []
+
+
+@pytest.mark.parametrize("option", ["--junit", "--markdown"])
+@pytest.mark.parametrize("path", ["scenarios", "lasttick.toml/x.xml"])
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_sent(
+    option: str, path: str, project: Project
+) -> None:
+    project.laws(HOLDS)
+    assert project.check(option, path) == 2
+    assert f"{option}: " in project.err
+    assert "cannot be written: " in project.err
+    assert "\n  next: " in project.err
+    assert project.out == ""
+    assert not (project.path / ".lasttick").exists(), "nothing was begun"
+
+
+def test_a_file_for_the_scope_that_cannot_be_written_is_refused_too(project: Project) -> None:
+    project.laws(HOLDS)
+    (project.path / "lasttick.scope").mkdir()
+    assert project.check("--write-scope") == 2
+    assert project.out == ""
+
+
+def test_what_was_there_is_left_alone_until_there_is_something_to_write(project: Project) -> None:
+    project.laws(HOLDS)
+    project.write("old.xml", "<old/>")
+    project.write("lasttick.toml", project.read("lasttick.toml").replace(":", ":1", 1))
+    assert project.check("--junit", "old.xml", "--markdown", "new.md") != 0
+    assert project.read("old.xml") == "<old/>"
+    assert not (project.path / "new.md").exists()
+
+
+SPOILS = """
+@law("tools/hidden-is-refused", seconds=lambda profile: 3.0)
+async def test_hidden_is_refused(target: Target) -> None:
+    '''The folder of the page goes while the law runs.'''
+    from pathlib import Path
+    Path("out").rmdir()
+    Path("out").write_text("")
+    must(False, "broken")
+"""
+
+
+def test_a_file_that_cannot_be_written_any_more_does_not_hide_the_verdict(project: Project) -> None:
+    project.laws(SPOILS)
+    assert project.check("--markdown", "out/page.md", "--junit", "junit.xml") == 1
+    assert "lasttick: out/page.md could not be written: " in project.err
+    assert "1 FAIL; exit code 1" in project.out
+    assert (project.path / "junit.xml").exists()
+
+
+def test_the_plan_promises_no_dialect(project: Project) -> None:
+    project.laws(HOLDS)
+    assert project.check("--plan") == 0
+    assert "dialect" not in project.out
+    text = project.read("lasttick.toml")
+    project.write("lasttick.toml", text.replace("version = 1", 'version = 1\nprofile = "seed-hostagent"'))
+    assert project.check("--plan") == 0
+    assert "the dialect of seed-hostagent is played by `lasttick run`, not yet on a live target" in project.out

@@ -130,7 +130,7 @@ class LeaseService:
             self.grant(ticket, self.tickets[ticket]["session"], free[0])
 
     def own(self, lease: Lease, session: str) -> bool:
-        return lease.session == session and session in self.sessions
+        return self.wrong == "takes any key" or (lease.session == session and session in self.sessions)
 
     # -- the wire
 

@@ -325,3 +325,9 @@ def test_where_nothing_can_be_read_to_compare_slowness_shows_nothing() -> None:
     found = on_service("lease/busy-says-so", "refuses slowly", edit=without("lease.holder"))
     assert (found.word, "nothing else of it could be read" in found.reason) == ("inconclusive", True), found
     assert on_service("lease/busy-says-so", edit=without("lease.holder")).word == "pass"
+
+
+def test_refusals_are_seen_also_where_a_key_is_all_that_a_use_needs() -> None:
+    """A refused acquire has no mark: only a refused use shows that nothing happened."""
+    found = play(LAWS["tools/refused-is-untouched"], lambda loop: deploy(loop, LeaseService("takes any key")))
+    assert (found.word, found.cases) == ("pass", ("lease.use of alice",)), found

@@ -58,6 +58,8 @@ def check(asked: Asked, clock: Clock | None = None) -> int:
         return _print_plan([one.planned for one in found], loaded, asked.config)
     if found is not None:
         rules = rules.among([one.planned.law for one in found])
+    for option, file in _files(asked):
+        _refuse_unwritable(option, file)
     played = play(
         loaded,
         asked.config,
@@ -126,10 +128,9 @@ def _finish(asked: Asked, rules: Rules, rulings: list[Ruling], loaded: Loaded, *
     if not rulings:
         print("lasttick: nothing was judged, so nothing is shown", file=sys.stderr)
     if asked.write_scope:
-        file = asked.config.with_suffix(".scope")
         scope = scope_of(rulings, rules.policy)
-        file.write_text(scope.text(), encoding="utf-8")
-        print(f"{file} promises {len(scope.laws)} laws: commit it")
+        if _write(file := asked.config.with_suffix(".scope"), scope.text()):
+            print(f"{file} promises {len(scope.laws)} laws: commit it")
     if asked.junit is not None:
         _write(asked.junit, junit(rulings))
     if asked.markdown is not None:
@@ -137,9 +138,36 @@ def _finish(asked: Asked, rules: Rules, rulings: list[Ruling], loaded: Loaded, *
     return code
 
 
-def _write(file: Path, text: str) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
+def _files(asked: Asked) -> list[tuple[str, Path]]:
+    """What is written when the laws are over, with the option that asks for it."""
+    scope = asked.config.with_suffix(".scope") if asked.write_scope else None
+    files = [("--junit", asked.junit), ("--markdown", asked.markdown), ("--write-scope", scope)]
+    return [(option, file) for option, file in files if file is not None]
+
+
+def _refuse_unwritable(option: str, file: Path) -> None:
+    """Before anything is sent: a path that cannot be written must not cost the verdict. Raises UsageError."""
+    try:
+        is_new = not file.exists()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a", encoding="utf-8"):
+            pass
+        if is_new:
+            file.unlink()
+    except OSError as error:
+        why = f"{option}: {file} cannot be written: {error.strerror or error}"
+        raise UsageError(why, "a file in a folder that you may write", "name another file") from error
+
+
+def _write(file: Path, text: str) -> bool:
+    """Whether it could be written. If not any more, the verdict stands all the same."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        print(f"lasttick: {file} could not be written: {error.strerror or error}", file=sys.stderr)
+        return False
+    return True
 
 
 def _print_plan(laws: list[PlannedLaw], loaded: Loaded, config: Path) -> int:
@@ -175,6 +203,8 @@ def _print_plan(laws: list[PlannedLaw], loaded: Loaded, config: Path) -> int:
             print(f"  {verb:<16}  {', '.join(lost)}")
     if lacking := _planned_later(loaded.profile):
         print(f"\nnot built yet: {lacking}")
+    if loaded.profile.profile != "none":
+        print(f"\nthe dialect of {loaded.profile.profile} is played by `lasttick run`, not yet on a live target")
     print(f"\n{_round_trip(seen, note)}")
     for sentence in unseen(loaded.profile, seen.tools):
         print(f"lasttick: {plain(sentence)}", file=sys.stderr)

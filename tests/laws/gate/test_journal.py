@@ -97,7 +97,7 @@ WHOLE = b"".join(json.dumps(line).encode() + b"\n" for line in ENTRIES)
 def test_a_line_that_was_cut_says_nothing(tmp_path_factory: pytest.TempPathFactory, cut: int, noise: bytes) -> None:
     path = tmp_path_factory.mktemp("cut") / "journal"
     path.write_bytes(WHOLE[:cut] + b"\n" + noise + b"\n")
-    whole = WHOLE[:cut].count(b"}\n") + WHOLE[:cut].endswith(b"}")
+    whole = WHOLE[:cut].count(b"}\n") + WHOLE[:cut].endswith(b"}}")
     assert [entry.number for entry in read_journal(path)] == [0, 1, 2][: whole if whole < 3 else 3]
 
 

@@ -283,9 +283,16 @@ async def other_json(request: bytes, writer: asyncio.StreamWriter) -> None:
     writer.write(reply("200 OK", b'{"hello": "world"}'))
 
 
-def look_http(answer: Answer, tmp_path: Path, holder: str) -> Seen:
+def without_use(text: str) -> str:
+    return re.sub(r"(?m)^use = .*\n", "", text)
+
+
+def look_http(answer: Answer, tmp_path: Path, holder: str, edit: Callable[[str], str] = str) -> Seen:
+    """`holder`: a line, or a table, of the section of leases."""
+
     def loaded(url: str) -> Loaded:
-        return loads(HTTP.format(url=url.removesuffix("/mcp"), holder=holder), "lasttick.toml", {})
+        text = edit(HTTP.format(url=url.removesuffix("/mcp"), holder=holder))
+        return loads(text, "lasttick.toml", {})
 
     return asyncio.run(served(answer, loaded, tmp_path / "lasttick.toml"))
 
@@ -335,3 +342,36 @@ def test_one_error_among_answers_is_no_other_server(tmp_path: Path) -> None:
             writer.write(reply("200 OK", b"[]" if b"/effects" in request else b'{"held": []}'))
 
     assert look_http(starting, tmp_path, HOLDER).round_trip_s is not None
+
+
+# -- what is started on this machine
+
+
+async def never(request: bytes, writer: asyncio.StreamWriter) -> None:
+    raise AssertionError("something was sent")
+
+
+@pytest.mark.parametrize(
+    ("binding", "said"),
+    [
+        ('run = ["no-such-program-4b1f", "{mark}"]', "lease.use runs 'no-such-program-4b1f', which is not there"),
+        ('run = ["./no/such", "{mark}"]', "lease.use runs './no/such', which is not there"),
+        ('python = "no_such_module:Lab.use"\nargs = { mark = "{mark}" }', "No module named 'no_such_module'"),
+        ('python = "json:JSONDecoder.nope"\nargs = { mark = "{mark}" }', "json:JSONDecoder has no method 'nope'"),
+        ('python = "json:dumps.x"\nargs = { mark = "{mark}" }', "json:dumps is a function, no class"),
+    ],
+)
+def test_what_a_binding_starts_has_to_be_there(binding: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(GateError) as raised:
+        look_http(never, tmp_path, f"[lease.use]\n{binding}\n", without_use)
+    assert raised.value.exit_code == 2
+    assert re.match(r"lasttick\.toml:12 \(\[lease\.use\] (run|python)\): ", str(raised.value))
+    assert said in str(raised.value).splitlines()[0]
+
+
+@pytest.mark.parametrize("program", ['"sh"', '"/bin/sh"', '"{resource}"'])
+def test_a_program_that_is_there_or_is_known_only_later(program: str, tmp_path: Path) -> None:
+    async def answers(request: bytes, writer: asyncio.StreamWriter) -> None:
+        writer.write(reply("200 OK", b"[]"))
+
+    look_http(answers, tmp_path, f'[lease.use]\nrun = [{program}, "{{mark}}"]\n', without_use)

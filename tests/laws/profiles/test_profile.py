@@ -25,7 +25,7 @@ TWO_WAYS = profile(
         "release": {"same": "session.end"},
         "holder": {"absent": "no list"},
     },
-    routes={"rest": {"lease": {"lag_s": 6, "use": {"http": "POST /use"}, "release": {"http": "DELETE /"}}}},
+    routes={"rest": {"lease": {"use": {"http": "POST /use"}, "release": {"http": "DELETE /"}}}},
 )
 
 
@@ -97,20 +97,10 @@ def test_a_poll_or_a_route_speaks_mcp_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verb", "route", "lag_s"),
-    [
-        ("effects", None, 9),
-        ("log", None, 3),
-        ("lease.acquire", None, 7),
-        ("lease.use", None, 5),
-        ("lease.use", "rest", 6),
-        ("lease.acquire", "rest", 7),
-        ("tools.call", None, 3),
-        ("tools.call", "rest", 3),
-    ],
+    ("verb", "lag_s"), [("effects", 9), ("log", 3), ("lease.acquire", 7), ("lease.use", 5), ("tools.call", 3)]
 )
-def test_the_nearest_lag_counts(verb: str, route: str | None, lag_s: float) -> None:
-    assert TWO_WAYS.lag_of(verb, route) == lag_s
+def test_the_nearest_lag_counts(verb: str, lag_s: float) -> None:
+    assert TWO_WAYS.lag_of(verb) == lag_s
 
 
 def test_numbers_may_be_written_as_text_and_true_is_none() -> None:

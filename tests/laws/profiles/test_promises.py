@@ -125,6 +125,16 @@ CALLERS = [
         "f:12 ([routes.rest.lease] ttl_s)",
         "move ttl_s to [lease]",
     ),
+    (
+        GOOD + '[routes.rest.lease]\nlag_s = 9\nuse = { absent = "x" }\n',
+        "f:12 ([routes.rest.lease] lag_s)",
+        "move lag_s to [lease]",
+    ),
+    (
+        GOOD + '[routes.rest.tools.call]\nhttp = "POST /x/{mark}"\nlag_s = 9\n',
+        "f:13 ([routes.rest.tools.call] lag_s)",
+        "move lag_s to [tools.call], or to its section",
+    ),
 ]
 
 
@@ -138,10 +148,6 @@ def test_who_speaks_to_it(text: str, where: str, says: str) -> None:
 def test_a_route_with_a_name_near_by() -> None:
     text = changed('tenant = "red"', 'route = "resr"') + '[routes.rest.tools.call]\nabsent = "x"\n'
     assert "did you mean rest?" in told(text)[1]
-
-
-def test_a_route_may_have_its_lag() -> None:
-    loads(GOOD + "[routes.rest.lease]\nlag_s = 3\n", "f", {})
 
 
 APPROVAL = '[approval]\ntimeout_s = 5\n[approval.decide]\nhttp = "POST /{id}"\n'

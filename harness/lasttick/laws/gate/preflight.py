@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from lasttick.laws.caller import Caller
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.gate.errors import GateError, Unreachable
+from lasttick.laws.gate.programs import refuse_missing
 from lasttick.laws.judges.tools import listed
 from lasttick.laws.profiles.loaded import Loaded
 from lasttick.laws.said import Said
@@ -49,6 +50,7 @@ async def look(deployment: Deployment, loaded: Loaded) -> Seen:
     """Raises Unreachable when the target does not answer or is something else, GateError when it refuses the caller."""
     target = Target(deployment, NAME)
     try:
+        refuse_missing(loaded)
         await _connect(loaded)
         specs = deployment.profile.callers
         # `may = []` is a stranger: one whom the target should refuse.

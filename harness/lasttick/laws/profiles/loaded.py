@@ -29,8 +29,12 @@ class Loaded:
     @property
     def place(self) -> str:
         """The target's address, or its command, as people and files are told it: without the secrets in it."""
-        redact, target = hide(self.secrets, Redactor()), self.profile.target
-        return str(redact(target.url)) if target.url else shlex.join(redact(part) for part in target.command or ())
+        target = self.profile.target
+        return self.hidden(target.url) if target.url else shlex.join(map(self.hidden, target.command or ()))
+
+    def hidden(self, text: str) -> str:
+        """A text without the secrets in it."""
+        return str(hide(self.secrets, Redactor())(text))
 
 
 def hide(secrets: Mapping[str, str], redact: Redactor) -> Redactor:

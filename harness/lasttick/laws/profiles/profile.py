@@ -197,7 +197,8 @@ class Verbs(Part):
 
 
 class Profile(Verbs):
-    """A whole file. `vars` are names for templates; `profile` names the dialect that runs beside the laws."""
+    """A whole file. `vars` are names for templates; `profile` names the system
+    whose dialect the target speaks: `lasttick run` plays that, a check not yet."""
 
     version: Annotated[Literal[1], BeforeValidator(_no_bool)]
     profile: Literal["none", "seed-hostagent", "seed-gateway", "seed-vaultclaw", "seed-lineup"] = "none"
@@ -248,11 +249,9 @@ class Profile(Verbs):
         bindings = [binding for verbs in (self, *self.routes.values()) for binding in verbs.bound_verbs().values()]
         return any(part is not None and part.tool is not None for one in bindings for part in (one, one.poll))
 
-    def lag_of(self, verb: str, route: str | None = None) -> float:
+    def lag_of(self, verb: str) -> float:
         """Seconds from a fact to its report through this verb: the binding's, its section's, else the file's."""
-        section = verb.partition(".")[0]
-        parts = [self.bound(verb, route), getattr(self.routes.get(route or ""), section, None), getattr(self, section)]
-        for part in parts:
+        for part in (self.binding(verb), getattr(self, verb.partition(".")[0], None)):
             if part is not None and part.lag_s is not None:
                 return float(part.lag_s)
         return self.lag_s

@@ -28,6 +28,7 @@ def check_promises(profile: Profile, source: Source) -> Iterator[Problem]:
     yield from _target(profile, source)
     yield from _callers(profile, source)
     yield from _routes(profile, source)
+    yield from _route_lags(profile, source)
     yield from _lease(profile, source)
     yield from _term("approval", "timeout_s", profile.approval.timeout_s, profile.approval, profile, source)
 
@@ -152,7 +153,7 @@ def _routes(profile: Profile, source: Source) -> Iterator[Problem]:
         yield from _short_word("route", ("routes", name), source)
         for section in ("session", "tools", "lease", "approval", "clock", "system"):
             table = getattr(route, section)
-            for key in sorted(table.model_fields_set - {"lag_s"}):
+            for key in sorted(table.model_fields_set):
                 if f"{section}.{key}" not in VERBS:
                     yield source.problem(
                         ("routes", name, section, key),
@@ -160,6 +161,18 @@ def _routes(profile: Profile, source: Source) -> Iterator[Problem]:
                         f"only verbs on a route: the policy is one for all ({POLICY})",
                         f"move {key} to [{section}]",
                     )
+
+
+def _route_lags(profile: Profile, source: Source) -> Iterator[Problem]:
+    """A lag is of the target, whichever way it is asked."""
+    for site in sites(profile):
+        if site.route is not None and site.binding is not None and site.binding.lag_s is not None:
+            yield source.problem(
+                (*site.path, "lag_s"),
+                f"the route {site.route} has a lag_s at {site.verb}",
+                f"no lag_s on a route: it is one for all ({POLICY})",
+                f"move lag_s to [{site.verb}], or to its section",
+            )
 
 
 def _short_word(what: str, path: Path, source: Source) -> Iterator[Problem]:

@@ -126,7 +126,7 @@ DESCRIPTIONS: Mapping[str, Mapping[str, str]] = {
     "Profile": {
         **_VERBS,
         "version": "The version of this format: 1.",
-        "profile": "Whose own requirements run beside the laws; none for a system that is not one of ours.",
+        "profile": "Whose dialect the target speaks; none for one that is not ours. A check plays no dialect yet.",
         "target": "Where the target is.",
         "callers": "Who may speak to the target, by name.",
         "vars": "Names for templates, for all callers.",

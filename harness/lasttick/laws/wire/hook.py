@@ -35,10 +35,10 @@ class Hooks:
 
     async def call(self, message: Message) -> Reply:
         """Raises WireError: there is no such class or method."""
-        path, _, method_name = message.what.rpartition(".")
-        kind = _class(path, message.what)
-        if not callable(getattr(kind, method_name, None)) or method_name.startswith("_"):
-            raise _unreachable(message.what, f"{path} has no method {method_name!r}")
+        try:
+            path, kind, method_name = _method(message.what)
+        except _Missing as error:
+            raise _unreachable(message.what, str(error)) from error
         try:
             if path not in self._instances:
                 self._instances[path] = kind(copy.deepcopy(self._about)) if _takes_one(kind) else kind()
@@ -68,6 +68,19 @@ class Hooks:
                 with contextlib.suppress(*_RAISED):  # it is over either way, and nobody asked for an answer
                     async with asyncio.timeout(within_s):
                         await _called(method, {})
+
+
+def missing(what: str) -> str | None:
+    """Why `module:Class.method` cannot be called; None when it can."""
+    try:
+        _method(what)
+    except _Missing as error:
+        return str(error)
+    return None
+
+
+class _Missing(Exception):
+    """Why there is no such method."""
 
 
 class _Threads(Executor):
@@ -107,16 +120,25 @@ def _guarded(method: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         raise RuntimeError(failure_of(error)) from error
 
 
-def _class(path: str, what: str) -> type:
+def _method(what: str) -> tuple[str, type, str]:
+    """Path of its class, the class, its name. Raises _Missing."""
+    path, _, name = what.rpartition(".")
+    kind = _class(path)
+    if not callable(getattr(kind, name, None)) or name.startswith("_"):
+        raise _Missing(f"{path} has no method {name!r}")
+    return path, kind, name
+
+
+def _class(path: str) -> type:
     module_name, _, name = path.partition(":")
     try:
         found: Any = importlib.import_module(module_name)
         for part in name.split("."):
             found = getattr(found, part)
     except _RAISED as error:
-        raise _unreachable(what, failure_of(error)) from error
+        raise _Missing(failure_of(error)) from error
     if not isinstance(found, type):
-        raise _unreachable(what, f"{path} is a {type(found).__name__}, no class")
+        raise _Missing(f"{path} is a {type(found).__name__}, no class")
     return found
 
 
