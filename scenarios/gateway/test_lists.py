@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-import pytest
+from hypothesis import example, given, settings
 
 from lasttick import World, scenario
+from lasttick.model import tool_names
 
 from .steps_doors import REFUND, open_door, refused
-from .steps_lists import ORG, OTHER, SKILL, Tools, held_gateway, listed, registry_of
+from .steps_lists import ORG, OTHER, SKILL, TOOLS, Tools, held_gateway, listed, read_pairs, registry_of
+from .steps_turns import LIST, arguments_of, say_only, server_of
 
 SHOP: Tools = {
     "shop": [("see", "read"), ("pay", "write")],
@@ -42,26 +45,27 @@ NOTHING: dict[str, dict[str, Any]] = {
 
 
 @scenario("GW-20")
-@pytest.mark.parametrize("what", list(NOTHING))
-async def test_one_thing_missing_and_there_is_no_tool(world: World, what: str) -> None:
-    """Beside an organisation that has all of it, this one lacks one thing: its run gets no tool, and there is no empty
-    list of them anywhere. With the thing put right, the next run has its tool."""
+async def test_one_thing_missing_and_there_is_no_tool(world: World) -> None:
+    """Beside an organisation that has all of it, another lacks one thing at a time: its run gets no tool, and there is
+    no empty list of them anywhere. With the thing put right, the next run has its tool."""
     gateway = await held_gateway(world, registry=registry_of(SHOP))
-    await gateway.org(OTHER, bindings=["shop", "till", "safe"], skills=BOUND)
-    await gateway.org(ORG, **{"skills": BOUND, **NOTHING[what]})
-    assert await listed(gateway) == []
+    await gateway.org(OTHER, bindings=["shop"], skills=BOUND)
+    got: dict[str, list[str]] = {}
+    for what, parts in NOTHING.items():
+        await gateway.org(ORG, **{"skills": BOUND, **parts})
+        got[what] = await listed(gateway)
+    assert {what: pairs for what, pairs in got.items() if pairs} == {}
     assert await listed(gateway, OTHER) == ["shop:see"]
     await gateway.org(ORG, bindings=["shop"], skills=BOUND)
     assert await listed(gateway) == ["shop:see"]
 
 
 @scenario("GW-20")
-@pytest.mark.parametrize("skill", [None, "nobody's", ""])
-async def test_without_a_skill_there_is_no_tool(world: World, skill: str | None) -> None:
+async def test_without_a_skill_there_is_no_tool(world: World) -> None:
     """The conversation was matched to no skill, or to one that the organisation does not have."""
     gateway = await held_gateway(world, registry=registry_of(SHOP))
     await gateway.org(ORG, bindings=["shop"], skills=BOUND)
-    assert await listed(gateway, skill=skill) == []
+    assert [await listed(gateway, skill=skill) for skill in (None, "nobody's", "")] == [[], [], []]
     assert await listed(gateway) == ["shop:see"]
 
 
@@ -93,3 +97,48 @@ async def test_a_binding_only_narrows(world: World) -> None:
     assert narrowed.body["code"] == "ACCESS_CLASS_FORBIDDEN"
     assert [seen.path for seen in await door.gateway.third_party.log()] == ["/shop/get_order"]
     await door.run.end()
+
+
+ODD: Tools = {"order-lookup.v2": [("_look_up", "read"), ("Zap", "read")], "caf\u00e9": [("men\u00fc", "read")]}
+"""Names that no MCP tool may have, so the list is not the same texts everywhere, only the same pairs."""
+
+
+@scenario("GW-11")
+@given(tools=TOOLS.filter(lambda tools: read_pairs(tools, tools)))
+@settings(max_examples=2)
+@example(tools=ODD)
+async def test_every_place_says_the_same_list(world: World, tools: Tools) -> None:
+    """A message and another answer to it, in an organisation with tools: the run's manifest, the wire, the program's
+    variable and its server's, what the program is started with, and the tools that the model is offered are one list.
+    There is no tool of the program's own beside it."""
+    pairs = read_pairs(tools, tools)
+    gateway = await world.gateway(registry=registry_of(tools))
+    await say_only(gateway)
+    await gateway.org(ORG, bindings=list(tools), skills={SKILL: list(tools)}, flags={"tool_dispatch_enabled": True})
+    for regenerate in (False, True):
+        asked = len(await gateway.model.requests())
+        answer = await gateway.chat(ORG, "-t shop", skill=SKILL, regenerate=regenerate)
+        assert answer.text == "Hello."
+        metadata = (await gateway.run(answer.run_id))["metadata"]
+        manifest = {"allowedTools": pairs}
+        assert metadata == {"inboundMessageRole": "user", "channel": "chat", "runtimeManifest": manifest}
+        wire = json.loads((await gateway.wires())[-1])
+        assert (wire["run_id"], wire["toolsets"], wire["mcp_tools"]) == (answer.run_id, ["humanwork"], pairs)
+        turn = (await gateway.hermes_turns())[-1]
+        assert arguments_of(turn.argv) == ("chat", "-Q", "-t", "humanwork", "-q", " -t shop")
+        assert turn.env[LIST] == ",".join(pairs)
+        server = server_of(turn)
+        assert server is not None, turn.children
+        assert server.env[LIST] == ",".join(pairs)
+        requests = [request for request in (await gateway.model.requests())[asked:] if not request.helper]
+        assert requests != []
+        for request in requests:
+            assert sorted(_decoded(name) for name in request.tools or ()) == pairs
+
+
+def _decoded(offered: str) -> str:
+    """The pair behind a tool's name as the model has it: `mcp`, the server's name and the tool's. No coded name begins
+    with `_`."""
+    server, found, name = offered.partition("humanwork")
+    assert (server.strip("_"), found) == ("mcp", "humanwork"), offered
+    return tool_names.decode(name.lstrip("_"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lasttick import World, scenario
@@ -84,6 +84,7 @@ async def test_nothing_of_the_caller_shows_that_a_run_is_there(world: World, own
 @scenario("GW-06")
 @given(ids=st.lists(st.text(max_size=40), min_size=1, max_size=4))
 @settings(max_examples=3)
+@example(ids=["run"])
 async def test_a_run_id_is_taken_letter_for_letter(world: World, ids: list[str]) -> None:
     """What is nearly the id of one's own run, and any other text, is a run that is not there."""
     gateway = await open_shop(world)

@@ -133,8 +133,11 @@ def test_a_run_held_open_trouble_and_the_ends_of_the_parts() -> None:
         stopped = await gateway.open_run("org-a", skill="orders")
         before_s = world.now_s
         await gateway.restart("platform")
-        await stopped.broken_off()
+        assert (await stopped.ended()).body["code"] == "PLATFORM_STOPPING"
         assert world.now_s - before_s < 8, "an open turn does not keep the platform from stopping"
+        let_go = await gateway.open_run("org-a", skill="orders")
+        await gateway.restart("agent")
+        assert (await let_go.ended()).body["code"] == "AGENT_ERROR"
         await gateway.open_run("org-a", skill="orders")  # left open to the world's end
 
     events = play(story)
@@ -144,8 +147,10 @@ def test_a_run_held_open_trouble_and_the_ends_of_the_parts() -> None:
         "part.start",
         "part.stop",
         "part.start",
+        "part.stop",
+        "part.start",
     ]
-    assert len(told(events, "agent.wire")) == 4
+    assert len(told(events, "agent.wire")) == 5
 
 
 @whole_turns
@@ -160,6 +165,17 @@ def test_a_mutant_is_one_in_every_process_that_runs_our_code() -> None:
         assert turn.children[0].argv[-4:] == ("serve", "humanwork", "--mutant", mutant.id)
 
     play(story, mutant)
+
+
+def test_another_agent_program_in_the_fakes_place() -> None:
+    async def story(world: Any) -> None:
+        gateway = await ready(world, hermes_command=f"{sys.executable} -c 'import sys; print(sys.argv[1:])'")
+        answer = await gateway.chat("org-a", "hi", skill="orders")
+        assert answer.text == "['chat', '-Q', '-t', 'humanwork', '-q', 'hi']"
+        (turn,) = await gateway.hermes_turns()
+        assert (turn.argv[0], turn.status) == (sys.executable, 0)
+
+    play(story)
 
 
 def test_what_process_mode_refuses() -> None:

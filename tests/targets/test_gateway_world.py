@@ -6,6 +6,7 @@ import base64
 import json
 from typing import Any
 
+import httpx
 import pytest
 
 from lasttick.model.secret_fence import AGENT_SECRET, MCP_TOOLS
@@ -354,6 +355,14 @@ def test_a_part_that_refuses_to_start(options: dict[str, Any]) -> None:
     play(story)
 
 
+def test_another_agent_program_needs_processes() -> None:
+    async def story(world: Any) -> None:
+        with pytest.raises(Inconclusive, match="in process mode only"):
+            await world.gateway(hermes_command="hermes")
+
+    play(story)
+
+
 def test_an_option_that_does_not_exist() -> None:
     async def story(world: Any) -> None:
         with pytest.raises(TypeError, match="hermes_verison"):
@@ -466,7 +475,7 @@ def test_the_platform_keeps_what_it_knows_over_a_restart_and_ends_open_runs() ->
         run = await gateway.open_run("org-a", skill="orders")
         await run.call("order_lookup:lookup", {"order_id": "A-1"})
         await gateway.restart()
-        await run.broken_off()
+        assert (await run.ended()).body["code"] == "PLATFORM_STOPPING"
         assert (await gateway.run(run.id))["state"] == "finished"
         assert (await run.call("order_lookup:lookup", {"order_id": "A-1"})).code == "RUN_NOT_ACTIVE"
         assert [row["outcome"] for row in await gateway.ledger("org-a")] == ["OK", "RUN_NOT_ACTIVE"]
@@ -479,6 +488,17 @@ def test_the_platform_keeps_what_it_knows_over_a_restart_and_ends_open_runs() ->
     ]
 
 
+def test_an_agent_that_goes_in_a_turn_ends_the_run() -> None:
+    async def story(world: Any) -> None:
+        gateway = await ready(world, agent="held")
+        run = await gateway.open_run("org-a", skill="orders")
+        await gateway.restart("agent")
+        assert (await run.ended()).http_status == 502
+        assert (await gateway.run(run.id))["state"] == "finished"
+
+    play(story)
+
+
 def test_an_agent_that_boots_again_changes_no_byte_of_its_configuration() -> None:
     async def story(world: Any) -> None:
         gateway = await ready(world)
@@ -486,6 +506,19 @@ def test_an_agent_that_boots_again_changes_no_byte_of_its_configuration() -> Non
         await gateway.restart("agent")
         assert gateway.config_path.read_bytes() == before
         assert "nonce-7" in (await gateway.chat("org-a", "My order?", skill="orders")).text
+
+    play(story)
+
+
+def test_after_its_end_nobody_answers() -> None:
+    async def story(world: Any) -> None:
+        gateway = await ready(world, agent="held")
+        run = await gateway.open_run("org-a", skill="orders")
+        await gateway.shut()
+        assert (await run.ended()).body["code"] == "PLATFORM_STOPPING"
+        for url in (gateway.platform_url, gateway.agent_url, gateway.third_party.url, gateway.model.url):
+            with pytest.raises(httpx.ConnectError):
+                await world.get(url)
 
     play(story)
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,29 @@ def test_a_platform_with_its_doors_closed_and_an_agent_beside_it(
         served.process.send_signal(signal.SIGINT)
         assert served.process.wait(DEADLINE_S) == 0, served.said()
     assert secret not in agent.said() + platform.said()
+
+
+def test_an_agent_that_stops_in_a_turn_says_so_and_ends_its_program(
+    started: Callable[..., Served], tmp_path: Path
+) -> None:
+    environ = {"PLATFORM_API_URL": "http://127.0.0.1:1", "AGENT_SERVICE_SECRET": "s", "HERMES_HOME": str(tmp_path)}
+    slow = f"{sys.executable} -c 'import time; time.sleep(600)'"
+    agent = started("agent", "--port", "0", "--hermes", slow, **environ)
+    url = agent.ready()["url"]
+    wire = {"conversation_id": "1", "text": "hi", "org_id": None, "run_id": None}
+    with ThreadPoolExecutor(1) as pool, httpx.Client(trust_env=False, timeout=DEADLINE_S) as http:
+        turn = pool.submit(http.post, f"{url}/v1/chat", json=wire, headers={"x-agent-secret": "s"})
+        end_s = time.monotonic() + DEADLINE_S
+        while not (below := _below(agent.process.pid)):
+            assert time.monotonic() < end_s
+            time.sleep(0.02)
+        began_s = time.monotonic()
+        agent.process.send_signal(signal.SIGTERM)
+        assert turn.result(DEADLINE_S).json()["code"] == "AGENT_STOPPING"
+    assert agent.process.wait(DEADLINE_S) == 0
+    assert time.monotonic() - began_s < 10  # 5 s on a machine that does nothing else
+    assert not any(Path(f"/proc/{pid}").exists() for pid in below)
+    assert "Traceback" not in agent.said()
 
 
 def test_humanwork_speaks_mcp_on_its_pipes_and_ends_with_its_input(started: Callable[..., Served]) -> None:

@@ -21,6 +21,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -57,6 +58,8 @@ class Nursery:
         )
         self.codes: dict[int, int] = {}
         self._text = b""
+        # Parts are waited for in threads. Two that both see something to read would leave one reading for ever.
+        self._turn = threading.RLock()
 
     def begin(
         self,
@@ -82,17 +85,19 @@ class Nursery:
             "imports": list(imports),
         }
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(request).encode() + b"\n")
-        self._process.stdin.flush()
-        while True:
-            for answer in self._answers(None):
-                if "pid" in answer:
-                    return Forked(self, answer["pid"])
+        with self._turn:
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.flush()
+            while True:
+                for answer in self._answers(None):
+                    if "pid" in answer:
+                        return Forked(self, answer["pid"])
 
     def listen(self, wait_s: float) -> None:
         """Take what the nursery says about ended children, waiting for it at most so long."""
-        for answer in self._answers(wait_s):
-            assert "ended" in answer, f"the nursery says {answer} without being asked"
+        with self._turn:
+            for answer in self._answers(wait_s):
+                assert "ended" in answer, f"the nursery says {answer} without being asked"
 
     def _answers(self, wait_s: float | None) -> list[dict[str, Any]]:
         assert self._process.stdout is not None

@@ -33,7 +33,7 @@ from lasttick.targets.world import World
 
 if TYPE_CHECKING:
     from lasttick.mutants import Mutant
-    from lasttick.targets.gateway.handle import GatewayOptions, GatewayPart
+    from lasttick.targets.gateway.options import GatewayOptions, GatewayPart
     from lasttick.targets.gateway.process import ProcessGateway
     from lasttick.targets.gateway.secrets import Secrets
 

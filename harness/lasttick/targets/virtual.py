@@ -43,7 +43,7 @@ from lasttick_fakes.devices import Rack, parse_devices, rack_app
 if TYPE_CHECKING:
     from lasttick.mutants import Mutant
     from lasttick.targets.gateway.client import ClientRung
-    from lasttick.targets.gateway.handle import GatewayOptions, GatewayPart
+    from lasttick.targets.gateway.options import GatewayOptions, GatewayPart
     from lasttick.targets.gateway.secrets import Secrets
 
 RACK = "127.0.0.1:7001"

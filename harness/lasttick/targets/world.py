@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from lasttick.targets.cloud import CloudHandle
     from lasttick.targets.device import Device
     from lasttick.targets.gateway.client import ClientRung
-    from lasttick.targets.gateway.handle import Gateway, GatewayOptions, GatewayPart
+    from lasttick.targets.gateway.handle import Gateway
+    from lasttick.targets.gateway.options import GatewayOptions, GatewayPart
     from lasttick.targets.gateway.secrets import Secrets
 
 T = TypeVar("T")
@@ -161,7 +162,7 @@ class World(ABC):
 
     async def gateway(self, **options: Any) -> Gateway:
         """Start a tool gateway: platform, trusted agent, third party and model. Options: the fields of
-        `lasttick.targets.gateway.handle.GatewayOptions`. Raises StartRefused.
+        `lasttick.targets.gateway.options.GatewayOptions`. Raises StartRefused.
         """
         from lasttick.targets.gateway.handle import begin
 

@@ -1,4 +1,4 @@
-"""Wrong versions of which tools a run gets, and what stays as it was with the flag off."""
+"""Wrong versions of which tools a run gets."""
 
 from __future__ import annotations
 
@@ -127,21 +127,21 @@ MUTANTS: list[Mutant] = [
         "gateway/draft-binding-counts",
         breaks="GW-20",
         text="a binding counts in any state",
-        killed_by=LISTS + "one-thing-missing-and-there-is-no-tool[draft]",
+        killed_by=LISTS + "one-thing-missing-and-there-is-no-tool",
         patch=lambda seam: seam.replace(tool_registry, "counts", in_any_state),
     ),
     Mutant(
         "gateway/other-org-binding-counts",
         breaks="GW-20",
         text="another organisation's binding gives this one's run a tool",
-        killed_by=LISTS + "one-thing-missing-and-there-is-no-tool[another org's]",
+        killed_by=LISTS + "one-thing-missing-and-there-is-no-tool",
         patch=lambda seam: seam.wrap(Catalogue, "now", everybodys_bindings),
     ),
     Mutant(
         "gateway/skill-unread",
         breaks="GW-20",
         text="what is bound is listed, whether the matched skill asks for it or not",
-        killed_by=LISTS + "without-a-skill-there-is-no-tool[None]",
+        killed_by=LISTS + "without-a-skill-there-is-no-tool",
         patch=lambda seam: seam.wrap(tool_registry, "intersect_read_tools", without_the_skill),
     ),
     Mutant(
@@ -157,7 +157,7 @@ MUTANTS: list[Mutant] = [
         breaks="GW-20",
         ruling=11,
         text="a binding that says write does not narrow a read",
-        killed_by=LISTS + "one-thing-missing-and-there-is-no-tool[narrowed to write]",
+        killed_by=LISTS + "one-thing-missing-and-there-is-no-tool",
         patch=lambda seam: seam.replace(tool_registry, "narrowed", registry_decides),
     ),
 ]

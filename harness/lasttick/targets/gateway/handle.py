@@ -8,85 +8,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
+
+import httpx
 
 from lasttick.targets.gateway.container import CONFIG_NAME, hermes_home
 from lasttick.targets.gateway.fakes import ModelHandle, ThirdPartyHandle
+from lasttick.targets.gateway.options import Addresses, GatewayOptions, GatewayPart, PartName
 from lasttick.targets.gateway.run import OpenRun, Turns
 from lasttick.targets.gateway.secrets import Secrets, hide, runner_token
-from lasttick.targets.gateway.tap import TROUBLE_PATH, trouble_json
+from lasttick.targets.gateway.tap import CALL_PATH, TROUBLE_PATH, trouble_json
 from lasttick.targets.gateway.turns import HermesTurn
-from lasttick.targets.gateway.wire import ChatAnswer, Reply, encoded, reply_of
+from lasttick.targets.gateway.wire import ChatAnswer, Reply, as_it_stands, encoded, reply_of
 
 if TYPE_CHECKING:
-    import httpx
-
     from lasttick.targets.world import World
 
-EXECUTE_PATH = "/v1/runtime/tools/execute"
 HTTP_S = 120.0
 """After this a part of ours that does not answer is an error of the scenario's, in process mode."""
-
-TURN_S = 300.0
-"""How long one run of the agent program may take."""
-
-PartName = Literal["platform", "agent"]
-AgentKind = Literal["hermes", "held"]
-
-
-@dataclass(frozen=True, slots=True)
-class GatewayOptions:
-    """How the parts are started. `flag` and `credentials` are for every organisation that does not say otherwise.
-
-    `agent` "hermes": the trusted agent with the agent program in `hermes_version`; "held": a stand-in that holds each
-    turn open until the scenario ends it, for what happens while a run is active. `config_yaml`: what the operator had
-    in the agent's `config.yaml` before its first boot, in place of the least that works. `agent_environ` and
-    `platform_environ`: variables besides (or in place of) the usual ones. Times in seconds; None: the default.
-    """
-
-    folder: Path
-    name: str = "gateway"
-    flag: bool | None = None
-    registry: Mapping[str, Any] | None = None
-    credentials: Mapping[str, Mapping[str, str]] | None = None
-    agent: AgentKind = "hermes"
-    hermes_version: str = "0.19.0"
-    config_yaml: str | bytes | None = None
-    agent_environ: Mapping[str, str] = field(default_factory=dict)
-    platform_environ: Mapping[str, str] = field(default_factory=dict)
-    upstream_s: float | None = None
-    turn_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Addresses:
-    """Where the parts are: origins."""
-
-    platform: str
-    agent: str
-    third_party: str
-    model: str
-
-
-class GatewayPart(Protocol):
-    """The parts of one gateway, in one mode. `start` raises StartRefused."""
-
-    @property
-    def pids(self) -> dict[str, int]: ...
-
-    async def start(self) -> Addresses: ...
-
-    async def stop(self) -> None: ...
-
-    async def restart(self, name: PartName) -> None: ...
-
-    async def kill(self, name: PartName) -> None: ...
-
-    async def turns(self) -> list[HermesTurn]: ...
-
-    async def wires(self) -> list[str]: ...
 
 
 class Gateway:
@@ -234,7 +174,7 @@ class Gateway:
         self, headers: Mapping[str, str] | Sequence[tuple[str, str | bytes]] = (), body: Any = b""
     ) -> Reply:
         """`POST /v1/runtime/tools/execute` as given: pairs may repeat a name; bytes are sent as they are, else JSON."""
-        return await self._send("POST", self.platform_url + EXECUTE_PATH, body, headers=headers)
+        return await self._send("POST", self.platform_url + CALL_PATH, body, headers=headers)
 
     async def call(
         self,
@@ -329,10 +269,14 @@ class Gateway:
         if body is not None and not any(name.lower() == "content-type" for name, _ in sent):
             sent.append(("content-type", "application/json"))
         content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-        answer: httpx.Response = await self._world._http().request(
-            method, url, content=content, headers=[encoded(pair) for pair in sent], timeout=HTTP_S
-        )
-        return reply_of(answer)
+        raw = [encoded(pair) for pair in sent]
+        try:
+            return reply_of(
+                await self._world._http().request(method, url, content=content, headers=raw, timeout=HTTP_S)
+            )
+        except httpx.LocalProtocolError:
+            # Real sockets only: a library that would not even send it is no answer of the platform's.
+            return await as_it_stands(method, url, raw, content or b"")
 
 
 async def begin(world: World, number: int, options: dict[str, Any]) -> Gateway:

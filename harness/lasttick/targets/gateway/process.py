@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from lasttick.targets.children import POLL_S, Child
 from lasttick.targets.gateway import files
 from lasttick.targets.gateway.container import container_environ, prepare
-from lasttick.targets.gateway.handle import TURN_S, Addresses, GatewayOptions, PartName
+from lasttick.targets.gateway.options import TURN_S, Addresses, GatewayOptions, PartName
 from lasttick.targets.gateway.secrets import Secrets
 from lasttick.targets.gateway.turns import Correlation, HermesTurn, told_request
 from lasttick.targets.nursery import nursery
@@ -122,6 +122,7 @@ class ProcessGateway:
             environ = {**self._secrets.environ, **options.platform_environ}
         else:
             arguments += ["--held"] if options.agent == "held" else []
+            arguments += [] if options.hermes_command is None else ["--hermes", options.hermes_command]
             environ = container_environ(
                 self._secrets,
                 platform_url=self._url("platform"),

@@ -76,8 +76,12 @@ class OpenRun:
         await self._turns.end(self._text, answer)
         return await self._chat
 
+    async def ended(self) -> ChatAnswer:
+        """Wait for the end of a run that somebody else ends; what the person got."""
+        return await self._chat
+
     async def broken_off(self) -> None:
-        """Wait for the chat to break off, because a part of the gateway went. Raises AssertionError if it did not."""
+        """Wait for the chat to break off, because the platform was killed. Raises AssertionError if it did not."""
         import httpx
 
         try:

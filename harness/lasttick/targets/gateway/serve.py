@@ -27,6 +27,7 @@ from lasttick.reference.gateway.platform import Platform
 from lasttick.reference.hostagent.start_error import StartError
 from lasttick.targets.gateway.files import SightFile
 from lasttick.targets.gateway.held_agent import HeldAgent
+from lasttick.targets.gateway.stopping import Stoppable
 from lasttick.targets.gateway.tap import Tap
 from lasttick.targets.gateway.watch import WatchedProgram
 from lasttick.targets.serve import log_to_stderr, mutant_applied
@@ -124,19 +125,22 @@ async def platform(
                 turn_s=options.turn_s,
                 **{name: url for name, url in urls.items() if url is not None},
             )
-            running = Platform(config, clock=SystemClock(), entropy=SystemEntropy())
-            await stack.enter_async_context(running.running())
-            on_start(running)
+            served = Platform(config, clock=SystemClock(), entropy=SystemEntropy())
+            running = await stack.enter_async_context(contextlib.AsyncExitStack())
+            await running.enter_async_context(served.running())
+            on_start(served)
         except StartError as error:
             raise ServeError(str(error)) from error
-        await serve_app("gateway", tapped(running.app, options.tap, "platform"), listener)
+        app = tapped(served.app, options.tap, "platform")
+        await serve_app("gateway", app, listener, on_stop=running.aclose)
 
 
 async def _agent(options: AgentOptions, environ: Mapping[str, str]) -> None:
     log_to_stderr()
     listener = listen_on_loopback(options.host, options.port)
     if options.held:
-        await serve_app("agent", tapped(HeldAgent(), options.tap, "agent"), listener)
+        held = Stoppable(HeldAgent())
+        await serve_app("agent", tapped(held, options.tap, "agent"), listener, on_stop=held.stop)
         return
     program: Any = ProcessProgram(timeout_s=options.turn_s)
     if options.tap is not None:
@@ -152,7 +156,8 @@ async def _agent(options: AgentOptions, environ: Mapping[str, str]) -> None:
     except StartError as error:
         raise ServeError(str(error)) from error
     agent.register()
-    await serve_app("agent", tapped(agent.app, options.tap, "agent"), listener)
+    app = Stoppable(agent.app)
+    await serve_app("agent", tapped(app, options.tap, "agent"), listener, on_stop=app.stop)
 
 
 async def _fake(name: str, app: Any, host: str, port: int) -> None:

@@ -13,9 +13,9 @@ from lasttick.reference.gateway.config import GatewayConfig
 from lasttick.reference.gateway.platform import Platform
 from lasttick.reference.hostagent.start_error import StartError
 from lasttick.targets.gateway.container import container_environ, prepare
-from lasttick.targets.gateway.handle import TURN_S, Addresses, GatewayOptions, PartName
 from lasttick.targets.gateway.held_agent import HeldAgent
 from lasttick.targets.gateway.hermes import InProcessHermes
+from lasttick.targets.gateway.options import TURN_S, Addresses, GatewayOptions, PartName
 from lasttick.targets.gateway.secrets import Secrets
 from lasttick.targets.gateway.tap import Saw, Tap
 from lasttick.targets.gateway.turns import Correlation, HermesTurn, told_request
@@ -55,6 +55,8 @@ class VirtualGateway:
         self._platform: _Running | None = None
 
     async def start(self) -> Addresses:
+        if self._options.hermes_command is not None:
+            raise Inconclusive("another agent program is run in process mode only; a virtual world has no processes")
         clock = self._world.clock
         self._serve("third_party", ThirdParty(clock, self._third_saw))
         self._serve("model", FakeModel(clock, on_event=self._model_saw))
@@ -64,19 +66,24 @@ class VirtualGateway:
         return Addresses(*(self._url(name) for name in PARTS))
 
     async def stop(self) -> None:
-        """Nobody new comes in, what is open breaks off, and all ends."""
-        for site in reversed(self._sites.values()):
-            site.cut()
+        """Nobody new comes in, the platform lets go of what it waits for, and all else breaks off."""
+        for site in self._sites.values():
+            site.up = False
         if self._platform is not None:
             await self._platform.stop()
+        for site in reversed(self._sites.values()):
+            site.cut()
 
     async def restart(self, name: PartName) -> None:
-        self._sites[name].cut()
+        site = self._sites[name]
         if name == "agent":
+            site.cut()
             self._start_agent()
             return
         assert self._platform is not None
+        site.up = False
         await self._platform.stop()
+        site.cut()
         await self._start_platform()
 
     async def kill(self, name: PartName) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -64,8 +66,46 @@ def encoded(pair: tuple[str, str | bytes]) -> tuple[bytes, bytes]:
 
 
 def reply_of(answer: httpx.Response) -> Reply:
+    return Reply(answer.status_code, tuple(answer.headers.multi_items()), answer.content, _body(answer.content))
+
+
+def _body(content: bytes) -> Any:
     try:
-        body = json.loads(answer.content)
+        return json.loads(content)
     except (ValueError, RecursionError):
-        body = answer.text
-    return Reply(answer.status_code, tuple(answer.headers.multi_items()), answer.content, body)
+        return content.decode("utf-8", "replace")
+
+
+async def as_it_stands(method: str, url: str, headers: Sequence[tuple[bytes, bytes]], content: bytes) -> Reply:
+    """One request over a socket of its own whose headers no client library would send: blanks at the edge of a value,
+    control characters. A library reads the answer. Raises OSError, and httpx.RemoteProtocolError for no answer."""
+    import h11
+    import httpx
+
+    parts = httpx.URL(url)
+    host = [(b"host", parts.netloc), (b"content-length", str(len(content)).encode()), (b"connection", b"close")]
+    lines = [b"%s: %s\r\n" % pair for pair in [*host, *headers]]
+    head = b"%s %s HTTP/1.1\r\n%s\r\n" % (method.encode(), parts.raw_path, b"".join(lines))
+    reader, writer = await asyncio.open_connection(parts.host, parts.port)
+    try:
+        writer.write(head + content)
+        answer = h11.Connection(h11.CLIENT)
+        answer.send(h11.Request(method=method, target=parts.raw_path, headers=host[:1]))
+        answer.send(h11.EndOfMessage())
+        response, body = None, bytearray()
+        while not isinstance(event := answer.next_event(), h11.EndOfMessage):
+            if event is h11.NEED_DATA:
+                answer.receive_data(await reader.read(65_536))
+            elif isinstance(event, h11.Response):
+                response = event
+            elif isinstance(event, h11.Data):
+                body += event.data
+            elif isinstance(event, h11.ConnectionClosed):
+                raise httpx.RemoteProtocolError("the server closed the connection without an answer")
+    except h11.RemoteProtocolError as error:
+        raise httpx.RemoteProtocolError(str(error)) from error
+    finally:
+        writer.close()
+    assert response is not None
+    pairs = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers)
+    return Reply(response.status_code, pairs, bytes(body), _body(bytes(body)))
