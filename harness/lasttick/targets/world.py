@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from lasttick.reference.hostagent.busy_tracker import McpBusyTracker
     from lasttick.targets.cloud import CloudHandle
     from lasttick.targets.device import Device
+    from lasttick.targets.gateway.boot import BootRung
+    from lasttick.targets.gateway.child import ServerRung
     from lasttick.targets.gateway.client import ClientRung
     from lasttick.targets.gateway.handle import Gateway
     from lasttick.targets.gateway.options import GatewayOptions, GatewayPart
@@ -202,6 +204,14 @@ class World(ABC):
     def tool_client(self) -> ClientRung:
         """The agent's gateway client by itself, before a platform that is not ours (memory rung)."""
         raise Inconclusive(f"a gateway client by itself exists in virtual mode only, not in {self.mode} mode")
+
+    def tool_server(self) -> ServerRung:
+        """The `humanwork` server by itself, before a platform that is not ours (memory rung)."""
+        raise Inconclusive(f"a humanwork server by itself exists in virtual mode only, not in {self.mode} mode")
+
+    def boot_rung(self) -> BootRung:
+        """Boot registration by itself, on a folder of its own (memory rung)."""
+        raise Inconclusive(f"a boot registration by itself exists in virtual mode only, not in {self.mode} mode")
 
     def agent_secret(self, value: str) -> object:
         """The reference's `AGENT_SERVICE_SECRET`, as its code holds it (memory rung)."""
