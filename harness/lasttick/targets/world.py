@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from lasttick.engine.chance import Chance, derive
 from lasttick.engine.loop import unseen
-from lasttick.engine.trace import Trace
+from lasttick.engine.trace import Event, Trace
 from lasttick.targets.forked import NOBODY, Barrier, Ended, Forked, kill_at, meet_at_making
 from lasttick.targets.host import Host, HostOptions, Part
 from lasttick.targets.listen import Log
@@ -192,6 +192,10 @@ class World(ABC):
     @abstractmethod
     def rack_log(self) -> Sequence[LogEntry]:
         """What all devices wrote so far, in order."""
+
+    def history(self) -> Sequence[Event]:
+        """Everything that all parts did so far, in order of time."""
+        return self.trace.events
 
     def lease_store(self, ttl_s: float | None = None) -> LeaseStore:
         """The reference's lease store on this world's clock, without a host around it (memory rung)."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import httpx
 import yaml
 
 from lasttick.model import tool_names
@@ -14,10 +15,13 @@ from lasttick.mutants import Mutant, Seam
 from lasttick.reference.gateway import config_file, config_merge, humanwork, platform_auth
 from lasttick.reference.gateway.agent import TrustedAgent
 from lasttick.reference.gateway.config_text import TextError
+from lasttick.reference.gateway.executors import Executors
 from lasttick.reference.gateway.humanwork import Humanwork
+from lasttick.reference.gateway.tool_gateway_client import ToolGatewayClient
 
 HUMANWORK = "gateway/humanwork/"
 BOOT = "gateway/boot/"
+FIRST_CALL = "gateway/first-call/a-message-brings-an-answer-from-the-third-party[0.19.0]"
 EVERYTHING = ("order_lookup:lookup", "shop:get_order", "shop:get_product", "shop:refund")
 
 
@@ -120,6 +124,32 @@ def last_writer_wins(temp: Path, path: Path, before: bytes, after: bytes) -> boo
     return True
 
 
+def asks_twice(right: Any) -> Callable[..., Any]:
+    """Once to see whether it works, once for the result."""
+
+    async def _answer(self: ToolGatewayClient, request: httpx.Request) -> Any:
+        await right(self, request)
+        return await right(self, request)
+
+    return _answer
+
+
+def runs_twice(right: Any) -> Callable[..., Any]:
+    async def _result(self: Executors, request: httpx.Request) -> Any:
+        await right(self, request)
+        return await right(self, request)
+
+    return _result
+
+
+def anonymous(right: Any) -> Callable[..., Any]:
+    async def _result(self: Executors, request: httpx.Request) -> Any:
+        request.headers.pop("x-correlation-id", None)
+        return await right(self, request)
+
+    return _result
+
+
 MUTANTS: list[Mutant] = [
     Mutant(
         "gateway/humanwork-advertises-everything",
@@ -216,5 +246,26 @@ MUTANTS: list[Mutant] = [
         text="what the agent wrote while the boot was reading is overwritten",
         killed_by=BOOT + "what-the-agent-writes-meanwhile-is-not-lost",
         patch=lambda seam: seam.replace(config_file, "_replaced", last_writer_wins),
+    ),
+    Mutant(
+        "gateway/gateway-called-twice",
+        breaks="GW-17",
+        text="the agent's client asks the gateway twice for each call of the model",
+        killed_by=FIRST_CALL,
+        patch=lambda seam: seam.wrap(ToolGatewayClient, "_answer", asks_twice),
+    ),
+    Mutant(
+        "gateway/third-party-called-twice",
+        breaks="GW-17",
+        text="one call of the agent's is two requests to the third party",
+        killed_by=FIRST_CALL,
+        patch=lambda seam: seam.wrap(Executors, "_result", runs_twice),
+    ),
+    Mutant(
+        "gateway/correlation-is-lost",
+        breaks="GW-17",
+        text="the third party is not told for which run it is asked",
+        killed_by=FIRST_CALL,
+        patch=lambda seam: seam.wrap(Executors, "_result", anonymous),
     ),
 ]
