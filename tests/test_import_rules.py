@@ -102,8 +102,9 @@ def test_scenarios_use_public_names_and_never_the_reference() -> None:
             assert name.partition(".")[0] != "scenarios", f"{file.name} imports {name}; write `from .steps import ...`"
             if name.startswith("lasttick"):
                 ours = name in allowed or name.startswith(("lasttick.model.", "lasttick_fakes."))
-                # Laws speak verbs, and share the rules of how to judge with the gate.
-                ours = ours or (file.parent.name == "laws" and name.startswith("lasttick.laws"))
+                # Laws speak verbs; how things are judged is one rule for laws and stories.
+                shared = "lasttick.laws" if file.parent.name == "laws" else "lasttick.laws.judges"
+                ours = ours or name.startswith((shared, "lasttick.checks"))
                 public = name.removeprefix("lasttick.") in lasttick.__all__
                 assert ours or public, f"{file.name} imports {name}; a scenario is written against the World"
 

@@ -105,7 +105,7 @@ def test_each_mutant_changes_something_and_puts_all_of_it_back(mutant: Mutant) -
 
 def test_mutants_tell_what_they_get_wrong() -> None:
     for mutant in MUTANTS:
-        assert mutant.id.startswith("hostagent/"), mutant.id
+        assert mutant.id.startswith(("hostagent/", "gateway/")), mutant.id
         assert len(mutant.text) > 20, mutant.id
         assert "\n" not in mutant.text, mutant.id
         assert find(mutant.id) == mutant
@@ -120,9 +120,9 @@ def test_the_catalogue_is_sorted() -> None:
     [
         ("hostagent/wrapper-wait", "hostagent/wrapper-waits"),
         ("wrapper-waits", "hostagent/wrapper-waits"),
-        ("WRAPPER-WAITS", "hostagent/"),
-        ("", "hostagent/"),
-        ("\x00" * 1000, "hostagent/"),
+        ("WRAPPER-WAITS", "gateway/"),
+        ("", "gateway/"),
+        ("\x00" * 1000, "gateway/"),
     ],
 )
 def test_an_unknown_mutant_is_told_with_near_ones(asked: str, near: str) -> None:
