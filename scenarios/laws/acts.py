@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from lasttick.laws.binding import names_wanted
 from lasttick.laws.caller import Caller
@@ -46,9 +47,11 @@ class Act:
             return await self.subject.use(caller)
         return await self.call(caller, self.tool)
 
-    async def call(self, caller: Caller, tool: str) -> Said:
+    async def call(self, caller: Caller, tool: str, beside: Mapping[str, Any] | None = None) -> Said:
+        """A call of a tool by any name; `beside`: with arguments that the binding does not have."""
         names = self.subject.names if self.subject is not None else {}
-        return await caller.say("tools.call", names, tool=tool, resource=names.get("resource"), hold=0.0)
+        resource = names.get("resource")
+        return await caller.say("tools.call", names, beside=beside, tool=tool, resource=resource, hold=0.0)
 
     def is_in_session_of(self, caller: Caller) -> bool:
         """Whether the act presents what this caller's session goes by: an MCP session id, or an output of its opening.
@@ -104,6 +107,13 @@ def tools_of(target: Target, caller: Caller, listing: Said) -> list[str]:
     return [tool for tool in tools if may_use(caller.spec, tool)]
 
 
+async def own_tools(target: Target, caller: Caller) -> list[str]:
+    """`tools_of`, also where no list can be asked for."""
+    if target.bound("tools.list"):
+        return tools_of(target, caller, await caller.list_tools())
+    return list(callable_tools(target.deployment.profile, caller.spec.may))
+
+
 @dataclass(frozen=True, slots=True)
 class Foreign:
     """`tool`, which `allowed` sees and may use, is foreign to `other`: not seen, or not in its `may`."""
@@ -132,7 +142,8 @@ class Foreign:
 async def foreign_tools(target: Target) -> list[Foreign]:
     """Every tool that a law may call, with somebody who may and each caller who may not; empty when there is none.
 
-    Raises NotShown when a list is answered neither ok nor as refused.
+    Where no list can be asked for, a tool is known by the `may` of who may use it. Raises NotShown when a list is
+    answered neither ok nor as refused.
     """
     profile = target.deployment.profile
     sees: dict[Caller, tuple[str, ...]] = {}
@@ -140,6 +151,9 @@ async def foreign_tools(target: Target) -> list[Foreign]:
         if not spec.decides:
             caller = target.caller(name)
             opened = await caller.open()
+            if not target.bound("tools.list"):
+                sees[caller] = tuple(spec.may)
+                continue
             try:
                 said = await caller.list_tools()
             except NotShown:

@@ -15,6 +15,7 @@ from lasttick.laws.verdict import NotApplicable, NotShown
 
 from .acts import LEASES, Act, Foreign, act_of, foreign_tools, usual_tool
 from .leases import let_go
+from .limits import is_limited, reads_of
 
 
 def _tried_s(profile: Profile) -> float:
@@ -56,6 +57,29 @@ async def _tried(target: Target, foreign: Foreign) -> tuple[Said, list[Effect]]:
         return await target.sandwich(
             lambda: act.well_and_let_go(foreign.allowed), lambda: act.call(foreign.other, foreign.tool)
         )
+
+
+# -- class-limit -------------------------------------------------------------------------------------------------------
+
+
+@law(
+    "tools/class-limit",
+    verbs=("tools.call", "effects"),
+    callers=2,
+    seconds=lambda profile: 3 * _tried_s(profile),
+)
+async def test_class_limit(target: Target) -> None:
+    """Who is limited to some tools causes no call of another: by its name, by a name that is nearly the same, on any
+    route, or as an action in the arguments of a tool that he may use."""
+    target.needs("tools.call", "effects")
+    found = [(foreign, reads) for foreign in await foreign_tools(target) if (reads := await reads_of(target, foreign))]
+    if not found:
+        raise NotApplicable(
+            "needs a caller who is limited: with a tool in its `may` that a law may call, and one that only another has"
+        )
+    for foreign, reads in found:
+        for route in foreign.routes():
+            await is_limited(target, await foreign.on(route), reads, f" by {route}" if route else "")
 
 
 # -- refused-is-untouched ----------------------------------------------------------------------------------------------

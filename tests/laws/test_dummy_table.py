@@ -21,6 +21,7 @@ F, I, N = "fail", "inconclusive", "not_applicable"  # noqa: E741
 TABLE = {
     "tools/hidden-is-refused": (F, I, I, F),
     "tools/refused-is-untouched": (I, I, I, F),
+    "tools/class-limit": (F, I, I, F),
     "tools/no-secret-out": (I, I, F, I),
     "lease/exclusive": (F, I, I, I),
     "lease/outlives-long-call": (F, I, I, I),

@@ -39,7 +39,7 @@ def running(text: str, environ: dict[str, str], **listings: tuple[str, ...]) -> 
     return asyncio.run(run())
 
 
-TOOLS = ["tools/hidden-is-refused", "tools/refused-is-untouched", "tools/no-secret-out"]
+TOOLS = ["tools/hidden-is-refused", "tools/class-limit", "tools/refused-is-untouched", "tools/no-secret-out"]
 SESSIONS = ["session/bound-to-caller", "session/ended-is-ended", "session/survives-replica"]
 
 
@@ -56,10 +56,16 @@ def test_a_gateway(listings: dict[str, tuple[str, ...]], laws: list[str]) -> Non
     assert running(profile_text("mcp-gateway"), GATEWAY, **listings) == sorted(laws)
 
 
+def test_our_tool_gateway() -> None:
+    environ = {"LASTTICK_TARGET_URL": "http://127.0.0.1:7", "LASTTICK_AGENT_SECRET": "a" * 9}
+    environ["LASTTICK_RUNNER_TOKEN"] = "r" * 9
+    assert running(profile_text("seed-gateway"), environ) == ["tools/class-limit"]
+
+
 def test_our_host_agent() -> None:
     seen = dict.fromkeys(("alice", "bob", "carol"), ("swipe", "tap"))
     found = running(profile_text("seed-hostagent"), HOST, **seen, stranger=())
-    assert found == sorted(law for law in LAWS if law != "lease/clock-proof")
+    assert found == sorted(law for law in LAWS if law not in ("lease/clock-proof", "tools/class-limit"))
 
 
 def test_a_lease_service_without_sessions() -> None:

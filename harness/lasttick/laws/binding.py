@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lasttick.laws.conditions import matches
@@ -106,6 +106,27 @@ def message_of(
             f"  next: {did_you_mean(error.name, error.known, f'put {error.name} out of a verb that comes before')}"
         ) from error
     return None
+
+
+def with_beside(message: Message, beside: Mapping[str, Any]) -> Message:
+    """The same message with more arguments: in a tool's, a form, every object of a JSON body, or else the query.
+
+    What is there stays.
+    """
+    more = dict(beside)
+    return replace(
+        message,
+        args={**more, **message.args} if message.kind == "tool" else message.args,
+        json=_with(message.json, more),
+        form=None if message.form is None else {**more, **message.form},
+        query={**more, **message.query} if message.json is None and message.form is None else message.query,
+    )
+
+
+def _with(value: Any, more: Mapping[str, Any]) -> Any:
+    if isinstance(value, Mapping):
+        return {**more, **{name: _with(part, more) for name, part in value.items()}}
+    return [_with(part, more) for part in value] if isinstance(value, list) else value
 
 
 def outputs(out: Mapping[str, str], reply: Reply) -> tuple[dict[str, Any], dict[str, NotFound]]:

@@ -121,9 +121,16 @@ class Caller:
         return self.target.bound(verb, self.spec.route)
 
     async def say(
-        self, verb: str, about: Mapping[str, Any] | None = None, /, follow: Follows | None = None, **inputs: Any
+        self,
+        verb: str,
+        about: Mapping[str, Any] | None = None,
+        /,
+        follow: Follows | None = None,
+        beside: Mapping[str, Any] | None = None,
+        **inputs: Any,
     ) -> Said:
-        """Send one verb; `about` is what was put out so far about the lease or request.
+        """Send one verb; `about` is what was put out so far about the lease or request, `beside` arguments that the
+        binding does not have.
 
         Raises NotApplicable when the profile does not bind it, NotShown for a binding that cannot be filled, Unfound
         for one whose outputs are not in the answer.
@@ -138,6 +145,8 @@ class Caller:
         names = self._names(bindings.inputs_as_names(given, mark), about)
         ref = self.target.next_ref()
         message = bindings.message_of(binding, names, verb, profile.target.timeout_s, given.get("hold", 0.0))
+        if message is not None and beside:
+            message = bindings.with_beside(message, beside)
         self.target.starts(ref, self, verb, message, mark)
         if follow is not None:
             follow.sends()

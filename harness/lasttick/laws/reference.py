@@ -20,6 +20,7 @@ from lasttick.targets.world import World
 
 Law: TypeAlias = Callable[..., Awaitable[None]]
 TTL_S = {"virtual": 20.0, "process": 2.0}
+ORG, ORDER = "org-a", "A-1"
 DEVICES = ("phone-1=android", "phone-2=android", "ipad-1=ios@2")
 
 
@@ -53,13 +54,42 @@ async def hostagent(world: World) -> Deployment:
     )
 
 
-SYSTEMS: dict[str, Callable[[World], Awaitable[Deployment]]] = {"hostagent": hostagent}
-GROUPS: dict[str, tuple[str, ...]] = {"lease": ("hostagent",), "session": ("hostagent",), "tools": ("hostagent",)}
-"""Which references can show the laws of a group."""
+async def gateway(world: World) -> Deployment:
+    """A tool gateway with a run of one organisation that lasts as long as the world, and its shipped profile."""
+    running = await world.gateway(agent="held", flag=True)
+    await running.org(ORG, bindings=["shop"], skills={"all": ["shop"]})
+    await running.third_party.put_order(ORDER, status="paid")
+    run = await running.open_run(ORG, skill="all")
+    await running.set_manifest(run.id, ["shop:get_order", "shop:refund"])
+    environ = {
+        "LASTTICK_TARGET_URL": running.platform_url,
+        "LASTTICK_THIRD_PARTY_URL": running.third_party.url,
+        "LASTTICK_AGENT_SECRET": running.secrets.agent_secret,
+        "LASTTICK_RUNNER_TOKEN": running.token(ORG),
+        "LASTTICK_RUN_ID": run.id,
+    }
+    loaded: Loaded = loads(profile_text("seed-gateway"), "seed-gateway", environ)
+    return Deployment(
+        loaded.profile,
+        run="ref",
+        secrets=loaded.secrets,
+        transport=world.transport(),
+        redact=world.trace.redact,
+    )
+
+
+SYSTEMS: dict[str, Callable[[World], Awaitable[Deployment]]] = {"hostagent": hostagent, "gateway": gateway}
+GROUPS: dict[str, tuple[str, ...]] = {
+    "lease": ("hostagent",),
+    "session": ("hostagent",),
+    "tools": ("hostagent",),
+    "tools/class-limit": ("gateway",),
+}
+"""Which references can show the laws of a group, or one law."""
 
 
 def systems_of(law: str) -> tuple[str, ...]:
-    return GROUPS.get(law.partition("/")[0], ())
+    return GROUPS.get(law, GROUPS.get(law.partition("/")[0], ()))
 
 
 def on_reference(law: Law, law_id: str, system: str, tell: Callable[[Target], None]) -> Callable[..., Any]:

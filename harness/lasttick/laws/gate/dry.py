@@ -50,7 +50,13 @@ class DryCaller(Caller):
         self.wire = _DryWire(None)
 
     async def say(
-        self, verb: str, about: Mapping[str, Any] | None = None, /, follow: Follows | None = None, **inputs: Any
+        self,
+        verb: str,
+        about: Mapping[str, Any] | None = None,
+        /,
+        follow: Follows | None = None,
+        beside: Mapping[str, Any] | None = None,
+        **inputs: Any,
     ) -> Said:
         profile = self.target.deployment.profile
         if verb == "session.open":
