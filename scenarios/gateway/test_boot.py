@@ -23,7 +23,7 @@ from lasttick_fakes.operator_configs import BROKEN, broken_config, operator_conf
 from .steps_boot import NAMES, OPERATOR, kept, with_ours
 from .steps_turns import server_of
 
-FILES = 8
+FILES = 4
 """Generated files in one example: a merge costs next to nothing beside a world."""
 STEPS_MAX = 40
 
