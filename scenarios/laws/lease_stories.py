@@ -48,7 +48,8 @@ async def race(watch: Watch, lease: Subject, alice: Caller, bob: Caller) -> tupl
                 control(opened.ok, f"{caller.name} cannot open a session", opened)
         said, his = await asyncio.gather(lease.acquire(alice), lease.acquire(bob))
         control(said.ok or his.ok, "neither of two callers is granted a free resource", said, his)
-        _not_both(target, said, his)
+        if said.ok and his.ok:
+            await _never_both(target, lease, (alice, bob), (said, his))
         winner, loser = (alice, bob) if said.ok else (bob, alice)
         await acted(target, lease, winner, said if said.ok else his)
         await watch.judged()
@@ -58,15 +59,19 @@ async def race(watch: Watch, lease: Subject, alice: Caller, bob: Caller) -> tupl
     return winner, loser
 
 
-def _not_both(target: Target, said: Said, his: Said) -> None:
-    """Two grants within less than a term are two holders, whatever they can do with it."""
-    if not (said.ok and his.ok):
-        return
+async def _never_both(
+    target: Target, lease: Subject, callers: tuple[Caller, Caller], grants: tuple[Said, Said]
+) -> None:
+    """Two grants within less than a term: two holders, if a grant is worth anything: what one of them does arrives."""
+    said, his = grants
     within_s = max(said.answered_s, his.answered_s) - min(said.sent_s, his.sent_s)
     control(within_s < term_of(target).low_s, "the lease may have been over before the second grant", said, his)
     same = None in (said.resource, his.resource) or said.resource == his.resource
     other = f"{said.resource} and {his.resource} were granted: lease.busy or lease.capacity is not as the target has it"
     control(same, other, said, his)
+    used = grants if acquire_is_use(target) else await asyncio.gather(*(lease.use(caller) for caller in callers))
+    arrived = [await target.effect_of(one) is not None for one in used]
+    control(any(arrived), "both were granted the resource, and nothing that they did with it arrived", *grants, *used)
     must(False, f"{said.caller} and {his.caller} were granted the resource within {within_s:.3f} s", said, his)
 
 

@@ -279,3 +279,11 @@ def bench_calls(quick: Quick = False, json: Json = False) -> int:
     from lasttick.cli.bench import calls
 
     return calls(quick=quick, as_json=json)
+
+
+@bench.command("gateway")
+def bench_gateway(quick: Quick = False, json: Json = False) -> int:
+    """64 callers of the tool gateway at once: wrong answers, and what its checks and its ledger add to a call."""
+    from lasttick.cli.bench import gateway
+
+    return gateway(quick=quick, as_json=json)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 from lasttick.engine.clock import NS, SystemClock
-from lasttick.engine.trace import Trace
+from lasttick.engine.trace import Event, Trace
 from lasttick.targets.children import POLL_S, REFUSED, Begin, Child, ChildFailed
 from lasttick.targets.cloud import CloudHandle
 from lasttick.targets.device import Device
@@ -183,6 +183,9 @@ class ProcessWorld(World):
     def write_history(self) -> None:
         """Merge what the rack and the cloud wrote into the trace, by time."""
         self.trace.events[:] = self._told().events
+
+    def history(self) -> Sequence[Event]:
+        return self._told().events
 
     def rack_log(self) -> Sequence[LogEntry]:
         return self._told().log

@@ -42,6 +42,8 @@ from lasttick_fakes.devices import Rack, parse_devices, rack_app
 
 if TYPE_CHECKING:
     from lasttick.mutants import Mutant
+    from lasttick.targets.gateway.boot import BootRung
+    from lasttick.targets.gateway.child import ServerRung
     from lasttick.targets.gateway.client import ClientRung
     from lasttick.targets.gateway.options import GatewayOptions, GatewayPart
     from lasttick.targets.gateway.secrets import Secrets
@@ -164,6 +166,16 @@ class VirtualWorld(World):
         from lasttick.targets.gateway.client import ClientRung
 
         return ClientRung(self)
+
+    def tool_server(self) -> ServerRung:
+        from lasttick.targets.gateway.child import ServerRung
+
+        return ServerRung(self)
+
+    def boot_rung(self) -> BootRung:
+        from lasttick.targets.gateway.boot import BootRung
+
+        return BootRung(self.path / "boots")
 
     def agent_secret(self, value: str) -> object:
         from lasttick.reference.gateway.secret import AgentSecret

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from lasttick.engine.chance import Chance, derive
 from lasttick.engine.loop import unseen
-from lasttick.engine.trace import Trace
+from lasttick.engine.trace import Event, Trace
 from lasttick.targets.forked import NOBODY, Barrier, Ended, Forked, kill_at, meet_at_making
 from lasttick.targets.host import Host, HostOptions, Part
 from lasttick.targets.listen import Log
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from lasttick.reference.hostagent.busy_tracker import McpBusyTracker
     from lasttick.targets.cloud import CloudHandle
     from lasttick.targets.device import Device
+    from lasttick.targets.gateway.boot import BootRung
+    from lasttick.targets.gateway.child import ServerRung
     from lasttick.targets.gateway.client import ClientRung
     from lasttick.targets.gateway.handle import Gateway
     from lasttick.targets.gateway.options import GatewayOptions, GatewayPart
@@ -191,6 +193,10 @@ class World(ABC):
     def rack_log(self) -> Sequence[LogEntry]:
         """What all devices wrote so far, in order."""
 
+    def history(self) -> Sequence[Event]:
+        """Everything that all parts did so far, in order of time."""
+        return self.trace.events
+
     def lease_store(self, ttl_s: float | None = None) -> LeaseStore:
         """The reference's lease store on this world's clock, without a host around it (memory rung)."""
         raise Inconclusive(f"a lease store of its own exists in virtual mode only, not in {self.mode} mode")
@@ -202,6 +208,14 @@ class World(ABC):
     def tool_client(self) -> ClientRung:
         """The agent's gateway client by itself, before a platform that is not ours (memory rung)."""
         raise Inconclusive(f"a gateway client by itself exists in virtual mode only, not in {self.mode} mode")
+
+    def tool_server(self) -> ServerRung:
+        """The `humanwork` server by itself, before a platform that is not ours (memory rung)."""
+        raise Inconclusive(f"a humanwork server by itself exists in virtual mode only, not in {self.mode} mode")
+
+    def boot_rung(self) -> BootRung:
+        """Boot registration by itself, on a folder of its own (memory rung)."""
+        raise Inconclusive(f"a boot registration by itself exists in virtual mode only, not in {self.mode} mode")
 
     def agent_secret(self, value: str) -> object:
         """The reference's `AGENT_SERVICE_SECRET`, as its code holds it (memory rung)."""
