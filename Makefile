@@ -29,7 +29,7 @@ mutants: $(STAMP)
 	$(VENV)/bin/lasttick mutants run 'hostagent/*'
 
 test: $(STAMP)
-	$(VENV)/bin/pytest tests -n 3 --dist worksteal
+	$(VENV)/bin/pytest tests -n 2
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff check .

@@ -109,6 +109,7 @@ def test_the_calls_report(monkeypatch: pytest.MonkeyPatch) -> None:
         ("calls/handshake/traced", "ratio at most 1.2"),
         ("calls/modern/leased", "ratio at most 1.15"),
         ("calls/modern/traced", "ratio at most 1.2"),
+        ("calls/verb", "ratio at most 1.1"),
         ("lease/cycle", "ratio at least 0.25"),
         ("lease/busy-20", "ratio at most 2"),
         ("lease/busy-40", "ratio at most 2"),

@@ -144,7 +144,8 @@ def init(
     profile: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="The nearest one: approval-http, lease-queue, mcp-gateway or seed-hostagent."
+            metavar="NAME",
+            help="The nearest one: approval-http, lease-queue, mcp-gateway, seed-gateway, seed-hostagent.",
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write it (default lasttick.toml).")] = None,
