@@ -137,7 +137,7 @@ def test_ctrl_c_and_a_cancelled_job_give_up_what_is_held(host: Host, number: sig
     try:
         out, err = process.communicate(timeout=15)
     except subprocess.TimeoutExpired:
-        # An interrupt that lands in a destructor is lost in Python, once in a blue moon; a person presses the keys again.
+        # An interrupt that lands in a destructor is lost in Python, once in a blue moon; a person presses again.
         process.send_signal(number)
         out, err = process.communicate(timeout=30)
     assert process.returncode == 130, out + err
