@@ -185,6 +185,25 @@ def test_an_answer_that_goes_on_for_ever_is_not_read_to_its_end(kind: str, monke
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_answer_that_is_given_up_leaves_no_connection(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("http", "mcp_http"):
+        monkeypatch.setattr(f"lasttick.laws.wire.{module}.BODY_MAX", 1_000)
+
+    async def body() -> None:
+        async with hostile(says(http(b"a" * 2_000, length=3_000), then="hang")) as server:
+            wire = CallerWire(Place(server.url, era="modern"))
+            assert (await wire.send(sent(kind))).error is not None
+            for _ in range(100):
+                if server.open == 0:
+                    break
+                await asyncio.sleep(0.01)
+            assert (server.connections, server.open) == (1, 0)
+            await wire.close()
+
+    asyncio.run(body())
+
+
 def test_eight_megabytes_are_the_limit() -> None:
     assert answers.BODY_MAX == 8_000_000
     fits, _ = ask("http", says(http(b"a" * 8_000_000, kind="text/plain")))
