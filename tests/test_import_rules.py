@@ -27,7 +27,7 @@ ALLOWED: dict[str, set[str]] = {
     "marks": {"requirements"},
     "explore": {"targets", "evidence", "engine"},
     "bench": {"targets", "laws", "evidence", "engine", "model", "ports"},
-    "laws": {"targets", "evidence", "engine", "checks", "requirements", "ports", "lasttick_fakes"},
+    "laws": {"model", "targets", "evidence", "engine", "checks", "requirements", "ports", "lasttick_fakes"},
     "sweep": {"targets", "evidence", "mutants", "requirements", "marks", "plugin"},
     "targets": {
         "engine",

@@ -17,10 +17,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lasttick import World, scenario
+from lasttick.checks.boot_config import NAMES, with_ours
 from lasttick_fakes.model import Call
 from lasttick_fakes.operator_configs import BROKEN, broken_config, operator_config
 
-from .steps_boot import NAMES, OPERATOR, kept, with_ours
+from .steps_boot import OPERATOR, kept
 from .steps_turns import server_of
 
 FILES = 4

@@ -15,20 +15,8 @@ from hypothesis import strategies as st
 from lasttick.laws.profiles.load import ProfileError, load, loads
 from lasttick.laws.profiles.profile import VERBS
 
-GOOD = """\
-version = 1
-effects = { http = "GET /log" }
-[target]
-url = "http://127.0.0.1:1/mcp"
-[callers.alice]
-headers = { Authorization = "Bearer ${TOKEN}" }
-[lease]
-ttl_s = "${TTL:-5}"
-renewed_by = ["use"]
-[lease.use]
-tool = "swipe"
-args = { x = "{mark}" }
-"""
+from .profiles.texts import WITH_VARIABLES as GOOD
+
 ENVIRON = {"TOKEN": "sesame-sesame"}
 
 WORDS = (

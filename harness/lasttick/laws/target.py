@@ -14,14 +14,13 @@ from lasttick.engine.trace import Trace
 from lasttick.laws.caller import Caller
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.effects import effects_of
-from lasttick.laws.profiles.profile import CallerSpec, LeaseVerbs
+from lasttick.laws.profiles.profile import LeaseVerbs
 from lasttick.laws.said import Effect, Mark, Said
 from lasttick.laws.subject import Subject
 from lasttick.laws.verdict import NotApplicable, NotShown, control
 from lasttick.laws.wire.message import Message
 
 READ_EVERY_S = 0.05
-NOBODY = CallerSpec()
 Call: TypeAlias = Callable[[], Awaitable[Said]]
 
 
@@ -77,7 +76,7 @@ class Target:
     def bound(self, verb: str, route: str | None = None) -> bool:
         if self.deployment.controls.give(verb):
             return True
-        return self.deployment.profile.reach(verb, route) is not None
+        return self.deployment.way(verb, route) is not None
 
     def needs(self, *verbs: str) -> None:
         """Raises NotApplicable when one of them is not bound."""
@@ -100,7 +99,7 @@ class Target:
 
     # -- callers and subjects
 
-    async def callers(self, number: int, *, may: str | None = None, route: str | None = None) -> list[Caller]:
+    async def callers(self, number: int, *, may: str | None = None) -> list[Caller]:
         """`number` callers, each with a session of its own, in the order of the profile.
 
         `may`: only those whose list `may` holds it, or who have no such list. Raises NotApplicable when there are too

@@ -104,8 +104,9 @@ def mcp_token(identity_dir: Path | None) -> str:
 
 
 async def _hostagent(options: HostAgentOptions) -> None:
+    from lasttick.model.address import is_loopback
     from lasttick.reference.hostagent.agent import HostAgent
-    from lasttick.reference.hostagent.config import HostAgentConfig, is_loopback
+    from lasttick.reference.hostagent.config import HostAgentConfig
     from lasttick.reference.hostagent.start_error import StartError
 
     log_to_stderr()

@@ -18,7 +18,7 @@ from typing import Any
 
 import uvicorn
 
-from lasttick.reference.hostagent.config import is_loopback
+from lasttick.model.address import is_loopback
 
 STOP_S = 1
 """What connections may take that are still open when the part behind them has ended."""

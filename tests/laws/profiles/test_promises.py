@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from lasttick.laws.profiles.load import ProfileError, loads
-from lasttick.laws.profiles.problems import Problem
+from lasttick.laws.profiles.load import loads
+
+from .texts import problems, told
 
 GOOD = """\
 version = 1
@@ -19,18 +20,6 @@ renewed_by = ["use"]
 [lease.use]
 tool = "swipe"
 """
-
-
-def problems(text: str) -> tuple[Problem, ...]:
-    with pytest.raises(ProfileError) as caught:
-        loads(text, "f", {})
-    return caught.value.problems
-
-
-def told(text: str) -> tuple[str, str]:
-    """Place and text of the one problem there is."""
-    (problem,) = problems(text)
-    return problem.where, str(problem)
 
 
 def changed(old: str, new: str) -> str:

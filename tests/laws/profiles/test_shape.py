@@ -6,20 +6,8 @@ import pytest
 
 from lasttick.laws.profiles.load import ProfileError, loads
 
-GOOD = """\
-version = 1
-effects = { http = "GET /log" }
-[target]
-url = "http://127.0.0.1:1/mcp"
-[callers.alice]
-headers = { Authorization = "Bearer ${TOKEN}" }
-[lease]
-ttl_s = "${TTL:-5}"
-renewed_by = ["use"]
-[lease.use]
-tool = "swipe"
-args = { x = "{mark}" }
-"""
+from .texts import WITH_VARIABLES as GOOD
+
 SECRET = "sesame-sesame"
 ENVIRON = {"TOKEN": SECRET}
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from lasttick.reference import durable
 from lasttick.reference.gateway import config_file
 from lasttick.reference.gateway.config_file import FileError, change
 from lasttick.targets.forked import NOBODY, Barrier, Forked, kill_at, meet_at_making
@@ -357,7 +358,7 @@ def test_temporary_files_of_the_killed_are_stepped_over(tmp_path: Path, monkeypa
     (tmp_path / f".f.{os.getpid()}.0.tmp").write_bytes(b"left over")
     assert change(tmp_path / "f", add)
     assert (tmp_path / f".f.{os.getpid()}.0.tmp").read_bytes() == b"left over"
-    monkeypatch.setattr(config_file, "TEMP_NAMES_MAX", 1)
+    monkeypatch.setattr(durable, "TEMP_NAMES_MAX", 1)
     with pytest.raises(FileError, match="temporary files"):
         change(tmp_path / "f", lambda content: content + b"x")
 

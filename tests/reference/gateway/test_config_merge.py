@@ -12,11 +12,12 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from lasttick.checks.boot_config import ARGS, NAMES, only_added
 from lasttick.reference.gateway import config_merge
 from lasttick.reference.gateway.config_merge import merged, quoted, same, server_entry
 from lasttick.reference.gateway.config_text import TextError
 
-from .config_oracle import ARGS, NAMES, PYTHON, only_added, with_ours
+from .config_oracle import PYTHON, with_ours
 
 OURS = server_entry(PYTHON, ARGS)
 

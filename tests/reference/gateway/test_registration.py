@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from lasttick.checks.boot_config import only_added
 from lasttick.reference.gateway import registration
 from lasttick.reference.gateway.boot import boot
 from lasttick.reference.gateway.registration import HUMANWORK_ARGS, Registered, RegistrationError, register
 from lasttick.targets.forked import Barrier, Forked, kill_at, meet_at_making
 from lasttick_fakes.operator_configs import BROKEN, broken_config, operator_config
 
-from .config_oracle import PYTHON, only_added, with_ours
+from .config_oracle import PYTHON, with_ours
 
 OPERATOR = "# ours\nmcp_servers:\n  github: {command: npx}\nmodel: {default: m}\n"
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from lasttick.reference import durable
 from lasttick.reference.hostagent import private_file
 from lasttick.reference.hostagent.tokens import McpTokenStore, McpTokenStoreError
 
@@ -238,10 +239,16 @@ class KillableOs:
         return call
 
 
+def steps_through(patch: pytest.MonkeyPatch, os_: KillableOs) -> None:
+    """Every file operation of a store goes through `os_`."""
+    for module in (private_file, durable):
+        patch.setattr(module, "os", os_)
+
+
 def test_a_kill_at_any_step_leaves_no_file_or_a_whole_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = KillableOs(-1)
     with monkeypatch.context() as patch:
-        patch.setattr(private_file, "os", whole)
+        steps_through(patch, whole)
         store(tmp_path / "whole").load_or_create()
     steps = len(whole.calls)
     assert [c for c in whole.calls if c in ("link", "unlink")] == ["link", "unlink"]
@@ -249,7 +256,7 @@ def test_a_kill_at_any_step_leaves_no_file_or_a_whole_one(tmp_path: Path, monkey
     for step in range(steps):
         folder = tmp_path / str(step)
         with monkeypatch.context() as patch:
-            patch.setattr(private_file, "os", KillableOs(step))
+            steps_through(patch, KillableOs(step))
             with pytest.raises(Killed):
                 store(folder).load_or_create()
         path = folder / "host_mcp_token.json"
@@ -276,7 +283,7 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             return super().__getattr__(name)
 
     with monkeypatch.context() as patch:
-        patch.setattr(private_file, "os", FullOs(-1))
+        steps_through(patch, FullOs(-1))
         with pytest.raises(McpTokenStoreError, match="No space left on device"):
             store(tmp_path).load_or_create()
     assert list(tmp_path.iterdir()) == []

@@ -5,7 +5,6 @@ Source: contract laws, "Declared policy" and "Callers".
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
@@ -16,6 +15,7 @@ from lasttick.laws.profiles.problems import Problem, Source, did_you_mean, shown
 from lasttick.laws.profiles.profile import VERBS, ApprovalVerbs, LeaseVerbs, Profile
 from lasttick.laws.profiles.sites import sites
 from lasttick.laws.templates import names_in
+from lasttick.model.address import is_listed, is_loopback
 
 POLICY = "docs/check.md, Policy"
 CALLERS = "docs/check.md, Callers"
@@ -31,16 +31,6 @@ def check_promises(profile: Profile, source: Source) -> Iterator[Problem]:
     yield from _route_lags(profile, source)
     yield from _lease(profile, source)
     yield from _term("approval", "timeout_s", profile.approval.timeout_s, profile.approval, profile, source)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine answers to `host`. Of names only `localhost` counts: others resolve to anything."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _target(profile: Profile, source: Source) -> Iterator[Problem]:
@@ -111,18 +101,13 @@ def _url(path: Path, url: str, profile: Profile, source: Source) -> Iterator[Pro
             "an address without credentials, which logs would show",
             'put them into the headers of a caller: Authorization = "${NAME}"',
         )
-    elif not is_loopback(host) and not _is_listed(host, port, profile.target.allow_hosts):
+    elif not is_loopback(host) and not is_listed(host, port, profile.target.allow_hosts):
         yield source.problem(
             path,
             f"{host} is not this machine",
             "a loopback address, or a host of [target] allow_hosts: a check acts on what it is pointed at",
             f'if it may be acted on, add allow_hosts = ["{host}"] to [target]',
         )
-
-
-def _is_listed(host: str, port: int | None, allow_hosts: Sequence[str]) -> bool:
-    shown_host = f"[{host}]" if ":" in host else host
-    return any(entry.lower() in (host, shown_host, f"{shown_host}:{port}") for entry in allow_hosts)
 
 
 def _callers(profile: Profile, source: Source) -> Iterator[Problem]:

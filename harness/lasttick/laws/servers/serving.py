@@ -22,8 +22,9 @@ from lasttick.laws.servers.dummies import Dummy
 from lasttick.laws.servers.hop import hop_app
 from lasttick.laws.servers.hop_options import HopError, HopOptions
 from lasttick.laws.servers.recorder import Recorder
+from lasttick.model.address import is_loopback
 from lasttick.ports import AsgiApp
-from lasttick.targets.server import ServeError, is_loopback, listen_on_loopback, on_signals, ready_line, serve_app
+from lasttick.targets.server import ServeError, listen_on_loopback, on_signals, ready_line, serve_app
 
 
 def run_recorder(*, host: str = "127.0.0.1", port: int = 7003) -> None:

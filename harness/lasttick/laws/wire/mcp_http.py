@@ -17,7 +17,7 @@ from lasttick.laws.wire.answers import BODY_MAX, TooLarge, failure_of, shortened
 from lasttick.laws.wire.http import OUR_MISTAKE, json_bytes, lower
 from lasttick.laws.wire.message import Message, WireError
 from lasttick.laws.wire.place import Place, encoded, endpoint
-from lasttick.laws.wire.rpc import all_tools, not_json_rpc, rpc_reply
+from lasttick.laws.wire.rpc import all_tools, call_params, not_json_rpc, rpc_reply
 from lasttick_fakes.client import HeaderEdits, LostTransport, McpClient
 from lasttick_fakes.client import Reply as Answer
 from lasttick_fakes.client.mcp import VERSIONS
@@ -58,9 +58,7 @@ class McpHttp:
 
     async def call(self, message: Message) -> Reply:
         """Headers of the message win over the caller's: so a session can be tried that somebody else opened."""
-        params: dict[str, Any] = {"name": message.what, "arguments": dict(message.args)}
-        if message.meta:
-            params["_meta"] = dict(message.meta)
+        params = call_params(message)
         json_bytes(params)
         return await self._request("tools/call", params, encoded(message.headers))
 

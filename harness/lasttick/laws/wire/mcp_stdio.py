@@ -16,7 +16,7 @@ from lasttick.laws.wire.child import GRACE_S, Child, environment, start
 from lasttick.laws.wire.http import json_bytes
 from lasttick.laws.wire.message import Message
 from lasttick.laws.wire.place import Place
-from lasttick.laws.wire.rpc import all_tools, rpc_reply
+from lasttick.laws.wire.rpc import all_tools, call_params, rpc_reply
 from lasttick_fakes.client.mcp import VERSIONS
 from lasttick_fakes.client.reply import json_rpc
 
@@ -61,10 +61,7 @@ class McpStdio:
         return await all_tools(lambda cursor: self._request("tools/list", {} if cursor is None else {"cursor": cursor}))
 
     async def call(self, message: Message) -> Reply:
-        params: dict[str, Any] = {"name": message.what, "arguments": dict(message.args)}
-        if message.meta:
-            params["_meta"] = dict(message.meta)
-        return await self._request("tools/call", params)
+        return await self._request("tools/call", call_params(message))
 
     async def end(self) -> Reply:
         """Close its input and wait; then SIGTERM, then SIGKILL. The body tells the exit code."""

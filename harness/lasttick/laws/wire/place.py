@@ -5,7 +5,6 @@ Source: contract laws, "Binding"; issue: loopback only unless a host is in `allo
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from typing import Literal
 import httpx
 
 from lasttick.laws.wire.message import WireError
+from lasttick.model.address import is_listed, is_loopback
 
 _METHOD = re.compile(r"[A-Z]+")
 _HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
@@ -105,7 +105,7 @@ def _checked(text: str, allow_hosts: Iterable[str]) -> httpx.URL:
             f"the address of the host {host!r} holds a user name or a password; expected none, as it would stand in "
             "place of every caller's own (docs/check.md, 'Callers'); move it to `headers` of the callers that have it"
         )
-    if not _is_loopback(host) and not _is_listed(host, port, allow_hosts):
+    if not is_loopback(host) and not is_listed(host, port, allow_hosts):
         raise WireError(
             f"the host {host!r} (port {port}) is not loopback, so nothing was sent; expected loopback, or the host in "
             f"`allow_hosts` of [target] (docs/check.md, 'Safety'); add {host!r} there if it is yours to test"
@@ -118,15 +118,3 @@ def _no_address(text: str, why: str) -> WireError:
         f"{text[:200]!r} is no address: {why}; expected http://host:port/path (docs/check.md, 'Binding'); correct "
         "`url` of [target] or the binding, and look at what its templates were filled with"
     )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _is_listed(host: str, port: int, allow_hosts: Iterable[str]) -> bool:
-    shown = f"[{host}]" if ":" in host else host
-    return any(entry.lower() in (host, shown, f"{shown}:{port}") for entry in allow_hosts)

@@ -7,9 +7,18 @@ from typing import Any
 
 from lasttick.laws.reply import Reply
 from lasttick.laws.wire.answers import DEPTH_MAX, deeper_than, http_raw, lines_of, shortened, text_of, value_of
+from lasttick.laws.wire.message import Message
 
 PAGES_MAX = 100
 """Pages of one tools/list."""
+
+
+def call_params(message: Message) -> dict[str, Any]:
+    """`params` of the tools/call that a message is."""
+    params: dict[str, Any] = {"name": message.what, "arguments": dict(message.args)}
+    if message.meta:
+        params["_meta"] = dict(message.meta)
+    return params
 
 
 def rpc_reply(

@@ -22,8 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lasttick.reference import durable
+
 BYTES_MAX = 1 << 20
-TEMP_NAMES_MAX = 1_000
 RACES_MAX = 20
 NEW_MODE = 0o600
 _AT_FDCWD = -100
@@ -65,7 +66,7 @@ def change(path: Path, changed: Callable[[bytes], bytes]) -> bool:
                 return False
             if _written(real, found, after):
                 with suppress(OSError):  # some file systems cannot; it costs the change only at a loss of power
-                    _sync_folder(real.parent)
+                    durable.sync_folder(real.parent)
                 return True
     except OSError as error:
         raise FileError(f"cannot be changed: {error.strerror or error}") from error
@@ -122,7 +123,7 @@ def _written(path: Path, found: _Found | None, after: bytes) -> bool:
     fd, temp = _open_temp(path)
     try:
         try:
-            _write_all(fd, after)
+            durable.write_all(fd, after)
             os.fchmod(fd, NEW_MODE if found is None else found.mode)
             if found is not None and (found.uid, found.gid) != (os.fstat(fd).st_uid, os.fstat(fd).st_gid):
                 os.fchown(fd, found.uid, found.gid)
@@ -130,18 +131,10 @@ def _written(path: Path, found: _Found | None, after: bytes) -> bool:
             os.fsync(fd)
         finally:
             os.close(fd)
-        return _linked(temp, path) if found is None else _replaced(temp, path, found.content, after)
+        return durable.publish(temp, path) if found is None else _replaced(temp, path, found.content, after)
     finally:
         with suppress(OSError):
             os.unlink(temp)
-
-
-def _linked(temp: Path, path: Path) -> bool:
-    try:
-        os.link(temp, path)
-    except FileExistsError:
-        return False
-    return True
 
 
 def _replaced(temp: Path, path: Path, before: bytes, after: bytes) -> bool:
@@ -168,27 +161,10 @@ def _replaced_at_risk(temp: Path, path: Path, before: bytes) -> bool:
 
 
 def _open_temp(path: Path) -> tuple[int, Path]:
-    """A new file beside `path`. Left-overs of killed processes are stepped over."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    for n in range(TEMP_NAMES_MAX):
-        temp = path.with_name(f".{path.name}.{os.getpid()}.{n}.tmp")
-        with suppress(FileExistsError):
-            return os.open(temp, flags, NEW_MODE), temp
-    raise FileError(f"has {TEMP_NAMES_MAX} temporary files beside it, .{path.name}.*.tmp")
-
-
-def _write_all(fd: int, content: bytes) -> None:
-    rest = memoryview(content)
-    while rest:
-        rest = rest[os.write(fd, rest) :]
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    opened = durable.open_temp(path, NEW_MODE)
+    if opened is None:
+        raise FileError(f"has {durable.TEMP_NAMES_MAX} temporary files beside it, .{path.name}.*.tmp")
+    return opened
 
 
 @functools.cache

@@ -15,13 +15,14 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 
+from lasttick.model.address import is_loopback
 from lasttick.ports import Clock, DriverError, Drivers, Entropy, LeaseStore
 from lasttick.reference.hostagent import identity, predecessor, status_board, tokens
 from lasttick.reference.hostagent.assignments import AssignmentExecutor
 from lasttick.reference.hostagent.calls import LeasedCalls
 from lasttick.reference.hostagent.claim_loop import ClaimLoop
 from lasttick.reference.hostagent.cloud_client import CloudClient
-from lasttick.reference.hostagent.config import HostAgentConfig, is_loopback
+from lasttick.reference.hostagent.config import HostAgentConfig
 from lasttick.reference.hostagent.console import Console
 from lasttick.reference.hostagent.devices import DeviceManager
 from lasttick.reference.hostagent.heartbeat import HeartbeatLoop

@@ -5,7 +5,6 @@ Source: contract world, "Host agent's surface"; HA-01 (both switches for a non-l
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import httpx
 
+from lasttick.model.address import is_loopback
 from lasttick.reference.hostagent.start_error import StartError
 
 ALLOW_VARIABLE = "HOST_AGENT_CONSOLE_ALLOW_NON_LOOPBACK"
@@ -86,16 +86,6 @@ def default_identity_dir(environ: Mapping[str, str]) -> Path:
     """The folder of HOST_AGENT_IDENTITY_PATH, else `~/.lasttick/hostagent`."""
     path = environ.get(IDENTITY_VARIABLE)
     return Path(path).expanduser().parent if path else Path.home() / ".lasttick" / "hostagent"
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach `host`. Of names only `localhost` counts: others resolve to anything."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _is_number(value: object) -> bool:

@@ -20,12 +20,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from lasttick.ports import Clock
+from lasttick.reference import durable
+from lasttick.reference.durable import publish
 from lasttick.reference.hostagent.start_error import StartError
 
 VERSION = 1
 MODE = 0o600
 SIZE_MAX = 65_536
-TEMP_NAMES_MAX = 1_000
 RACES_MAX = 3
 WHERE = "contract hostagent HA-03"
 
@@ -108,7 +109,7 @@ def create(path: Path, content: bytes) -> bool:
     try:
         try:
             os.fchmod(fd, MODE)
-            _write_all(fd, content)
+            durable.write_all(fd, content)
             os.fsync(fd)
         finally:
             os.close(fd)
@@ -120,46 +121,19 @@ def create(path: Path, content: bytes) -> bool:
             os.unlink(temp)
     if made:
         with suppress(OSError):  # some file systems cannot; it costs the file only at a loss of power
-            _sync_folder(path.parent)
+            durable.sync_folder(path.parent)
     return made
 
 
-def publish(temp: Path, path: Path) -> bool:
-    """Give the written file its name, unless that name is taken (ruling 15: the first writer wins)."""
-    try:
-        os.link(temp, path)
-    except FileExistsError:
-        return False
-    return True
-
-
 def _open_temp(path: Path) -> tuple[int, Path]:
-    """A new file beside `path`. Left-overs of killed processes are stepped over."""
-    for n in range(TEMP_NAMES_MAX):
-        temp = path.with_name(f".{path.name}.{os.getpid()}.{n}.tmp")
-        try:
-            return os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, MODE), temp
-        except FileExistsError:
-            continue
-    raise PrivateFileError(
-        f"{TEMP_NAMES_MAX} temporary files of {path} are left over",
-        "a few at most",
-        f"delete {path.parent}/.{path.name}.*.tmp",
-    )
-
-
-def _write_all(fd: int, content: bytes) -> None:
-    rest = memoryview(content)
-    while rest:
-        rest = rest[os.write(fd, rest) :]
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    opened = durable.open_temp(path, MODE)
+    if opened is None:
+        raise PrivateFileError(
+            f"{durable.TEMP_NAMES_MAX} temporary files of {path} are left over",
+            "a few at most",
+            f"delete {path.parent}/.{path.name}.*.tmp",
+        )
+    return opened
 
 
 def _parse(path: Path, content: bytes, name: str, pattern: re.Pattern[str]) -> PrivateValue:
