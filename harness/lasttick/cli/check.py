@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lasttick.cli.errors import INCONCLUSIVE, PASSED, UsageError
+from lasttick.cli.pytest_runs import refuse_wrong_workers
 
 if TYPE_CHECKING:
     from lasttick.laws.gate.plan import Plan, PlannedLaw
@@ -86,9 +87,7 @@ def seconds_of(budget: str | None) -> float | None:
 
 
 def _refuse_wrong_options(asked: Asked) -> None:
-    workers = asked.workers
-    if workers is not None and workers != "auto" and not (workers.isascii() and workers.isdigit()):
-        raise UsageError(f"-n is {workers!r}", "a number of processes, or auto", "try -n 2")
+    refuse_wrong_workers(asked.workers)
     if (blank := next((only for only in asked.only if not only.strip()), None)) is not None:
         raise UsageError(f"--only is {blank!r}", "the id of a law, part of one, or a pattern", "drop it for all")
     for other, given in (("--plan", asked.plan), ("--only", bool(asked.only))):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lasttick.cli.errors import INCONCLUSIVE, INTERRUPTED, USAGE, UsageError
+from lasttick.cli.pytest_runs import ends_on_sigterm
 from lasttick.evidence import RunFolder, ScenarioResult, recorded_events
 from lasttick.laws.gate.beginning import Beginning, begin
 from lasttick.laws.gate.journal import journal_file
@@ -92,7 +92,7 @@ def play(
     """Play `nodes`, or all laws, and print as they end. Raises what `begin` raises."""
     # A reports folder that cannot be is said before anything is sent.
     Path(REPORTS, "runs").mkdir(parents=True, exist_ok=True)
-    with _ends_on_sigterm():
+    with ends_on_sigterm():
         beginning = begin(loaded, config)
         gathered = _Gathered(beginning, rules, verbose=verbose)
         gathered.say_beginning()
@@ -263,13 +263,3 @@ def _without_options_of_the_user() -> Iterator[None]:
     finally:
         if before is not None:
             os.environ["PYTEST_ADDOPTS"] = before
-
-
-@contextmanager
-def _ends_on_sigterm() -> Iterator[None]:
-    """A cancelled CI job sends SIGTERM: end as on Ctrl-C, so that what is held is given up."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

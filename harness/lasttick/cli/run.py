@@ -6,7 +6,6 @@ The verdicts are those the plugin reports and writes into the run folder. Source
 from __future__ import annotations
 
 import json
-import signal
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lasttick.cli.errors import FAILED, INCONCLUSIVE, INTERRUPTED, PASSED, USAGE, UsageError
+from lasttick.cli.pytest_runs import ends_on_sigterm, refuse_wrong_workers
 from lasttick.requirements import collect_claims, load_catalogue, matches, nearby, scenarios_folder
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ def run_scenarios(
     """Run what `pattern` selects. Raises UsageError when it selects nothing or an option can not be."""
     if mode not in MODES:
         raise UsageError(f"--mode is {mode!r}", " or ".join(MODES), "leave it out for virtual")
-    if workers is not None and workers != "auto" and not (workers.isascii() and workers.isdigit()):
-        raise UsageError(f"-n is {workers!r}", "a number of processes, or auto", "try -n 2")
+    refuse_wrong_workers(workers)
     folder = scenarios_folder(Path.cwd())
     _refuse_no_match(pattern, folder)
     # A reports folder that can not be is said now, not by the plugin after the first scenario.
@@ -42,19 +41,14 @@ def run_scenarios(
 
     from lasttick.evidence import RunVerdicts
 
-    # A cancelled CI job sends SIGTERM: end as on Ctrl-C, so that parts and scratch folders go too.
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     gathered = Gathered()
     arguments = [*pytest_arguments([folder], seed=seed, mode=mode, target=target), "--lasttick-out", REPORTS]
     if pattern is not None:
         arguments += ["--lasttick-select", pattern]
     if workers is not None:
         arguments += ["-n", workers]
-    try:
-        with redirect_stdout(sys.stderr) if as_json else nullcontext():
-            status = pytest.main(arguments, plugins=[gathered])
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with ends_on_sigterm(), redirect_stdout(sys.stderr) if as_json else nullcontext():
+        status = pytest.main(arguments, plugins=[gathered])
     run = RunVerdicts.of(gathered.results, seed=seed, mode=mode)
     if as_json:
         print(json.dumps(run.as_json(), indent=1, ensure_ascii=True))
