@@ -76,11 +76,13 @@ class Settings:
 
 
 SYSTEMS = ("hostagent", "gateway")
+REFERENCE = "hostagent=reference"
+"""What `--lasttick-target` says when it is not given."""
 
 
 def _mutant(target: str | None) -> Mutant | None:
     """`--lasttick-target SYSTEM=mutant:ID`. Raises UsageError."""
-    system, _, what = (target or "hostagent=reference").partition("=")
+    system, _, what = (target or REFERENCE).partition("=")
     kind, colon, mutant_id = what.partition(":")
     if system not in SYSTEMS or (kind, colon) not in (("reference", ""), ("mutant", ":")):
         raise pytest.UsageError(
@@ -708,4 +710,5 @@ class Reporter:
     def _targets(self) -> dict[str, str]:
         if self._settings.config is not None:
             return {"target": str(self._settings.config)}
-        return {"hostagent": (self._settings.target or "=reference").partition("=")[2]}
+        system, _, what = (self._settings.target or REFERENCE).partition("=")
+        return {system: what}
