@@ -101,6 +101,17 @@ def valid_bundle(value: Any) -> Record:
     return stored(bundle)
 
 
+def read_back(value: Any) -> Record:
+    """The stored form of a bundle that was stored. Raises WrongType and ToolFailure when it can not have been."""
+    bundle = decoded(value)
+    for entry in bundle.get("entries", []):
+        base = _BASES.get(entry.get("entry_type", ""))
+        if base is not None:
+            entry.setdefault(base, {})  # an empty one was left out
+    _check(bundle)
+    return stored(bundle)
+
+
 def check_names(cookbook_id: str, version: str) -> None:
     """Raises ToolFailure for an id or a version that can not be the name of a file; "" is no version, and is fine."""
     for name, value in (("cookbook_id", cookbook_id), ("version", version)):

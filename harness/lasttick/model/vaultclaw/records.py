@@ -12,6 +12,7 @@ from typing import Any
 from lasttick.model.vaultclaw.json_text import sorted_keys, trim
 
 Record = dict[str, Any]
+Records = list[Record]
 Reader = Callable[[Any, str], Any]
 """From a value that is not null, and its place, to what is kept of it. Raises WrongType."""
 
