@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.model.vaultclaw.bundles import bundle
 
 from lasttick.model.vaultclaw.envelope import ToolFailure
 from lasttick.reference.vaultclaw.catalog.catalog import Catalog
 from lasttick.reference.vaultclaw.catalog.files import Before
 from lasttick.targets.forked import NOBODY, Barrier, Forked
 
+from ....model.vaultclaw.bundles import bundle
 from .shelf import check_agreement, on_disk, opened, several, used, used_live
 
 OLD, NEW = bundle("a", "1", "old"), bundle("a", "1", "new")

@@ -79,8 +79,8 @@ async def _warn_of_deleted(catalog: Catalog, marker: Record, say: Callable[[str]
     gone = [f"{cookbook_id} {version}" for cookbook_id, version in places if (cookbook_id, version) not in there]
     if gone:
         say(
-            f"warning: {', '.join(gone)} was bundled and is deleted; expected it for the routes that use it; to have "
-            f"it again, remove {catalog.root / MARKER} and start again"
+            f"warning: bundled cookbooks were deleted: {', '.join(gone)}; expected for their routes; to have "
+            f"them again, remove {catalog.root / MARKER} and start again"
         )
 
 
