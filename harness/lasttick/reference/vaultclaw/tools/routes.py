@@ -41,7 +41,8 @@ async def _searched(call: ToolCall, needed: SearchNeeded) -> Resolution:
         return chosen
     entry: dict[str, Any] = {}
     if chosen.hit.is_template:
-        entry = await catalog.recipe(chosen.hit.cookbook_id, chosen.hit.entry_id, chosen.hit.version)
+        answer = await catalog.recipe(chosen.hit.cookbook_id, chosen.hit.entry_id, chosen.hit.version)
+        entry = answer["entry"]
     return resolve_hit(chosen, entry)
 
 
