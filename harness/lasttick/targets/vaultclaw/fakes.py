@@ -25,8 +25,8 @@ class FakeHandle:
         return self._part.url
 
     async def log(self, after: int = 0) -> list[dict[str, Any]]:
-        """The requests that arrived on its business side, in order."""
-        return list((await self.control("GET", f"/log?after={after}"))["log"])
+        """The requests that arrived on its business side, in order, before a restart too."""
+        return [*self._part.past, *(await self.control("GET", "/log"))["log"]][after:]
 
     async def calls(self, after: int = 0) -> list[str]:
         """The same, as `METHOD /path`."""

@@ -61,10 +61,14 @@ class ServerPart(Protocol):
 
 
 class FakePart(Protocol):
-    """One run of a fake that speaks HTTP; `url` is its origin, `socket` the path of its Unix socket, if it has one."""
+    """One run of a fake that speaks HTTP; `url` is its origin, `socket` the path of its Unix socket, if it has one.
+
+    `past`: the log of earlier runs, where a new run begins a new one.
+    """
 
     url: str
     socket: Path | None
+    past: list[dict[str, Any]]
 
     async def start(self) -> None: ...
 

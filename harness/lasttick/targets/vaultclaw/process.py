@@ -41,7 +41,7 @@ class ProcessVaultParts:
 
     def daemon(self, *, unix: bool, again: FakePart | None) -> FakePart:
         assert again is None or isinstance(again, ProcessFake)
-        arguments = ["vaultd", "--state", str(self._world.path / "vaultd.state.json")]
+        arguments = ["vaultd"]
         # The path of a Unix socket is at most some 100 bytes long, which a test's folder may exceed.
         path = Path(tempfile.mkdtemp(prefix="lt-")) / "s" if unix and again is None else again and again.socket
         if path is not None:
@@ -70,7 +70,8 @@ class ProcessFake:
         self._arguments = arguments
         self._port = urlsplit(again.url).port if again is not None else 0
         self._child: Child | None = None
-        self._past: list[dict[str, Any]] = [] if again is None else again._past
+        self._state: dict[str, Any] | None = None if again is None else again._state
+        self.past: list[dict[str, Any]] = [] if again is None else again.past
         self.url = ""
         self.socket = path
 
@@ -78,17 +79,23 @@ class ProcessFake:
         arguments = [*self._arguments, "--port", str(self._port)]
         self._child, ready = await self._world.spawn(arguments, self._name, begin=_begin)
         self.url = ready["url"]
+        if self._state is not None:
+            await self._world.request("PUT", f"{self.url}/state", self._state)
 
     async def stop(self) -> None:
-        if self._child is not None and self._child.running:
-            self._past += (await self._world.get(f"{self.url}/log"))["log"]
-            await asyncio.to_thread(self._child.stop)
+        """What it knows is taken along: its disk, as it were."""
+        if self._child is None or not self._child.running:
+            return
+        self.past += (await self._world.get(f"{self.url}/log"))["log"]
+        if self._name == "vaultd":
+            self._state = await self._world.get(f"{self.url}/state")
+        await asyncio.to_thread(self._child.stop)
 
     def lines(self, actor: str, get: Any) -> list[dict[str, Any]]:
         """Its log as lines of the trace, of earlier runs too."""
         running = self._child is not None and self._child.running
-        seen = [*self._past, *(get(f"{self.url}/log")["log"] if running else [])]
-        kind = f"{actor.partition('-')[0]}.request"
+        seen = [*self.past, *(get(f"{self.url}/log")["log"] if running else [])]
+        kind = "vault.request" if actor == "vaultd" else "catalog.request"
         return [{"t_ns": line["t_ns"], "actor": actor, "kind": kind, "ref": None, "data": line} for line in seen]
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 from lasttick_fakes.catalogs import RemoteCatalog
-from lasttick_fakes.vaultd import VaultDaemon
 
 from lasttick.engine.network import Site
 from lasttick.engine.pipes import PipeEnd, pipe_pair
@@ -20,6 +19,7 @@ from lasttick.reference.vaultclaw.program import VaultclawServer
 from lasttick.targets.outcome import Inconclusive, StartRefused
 from lasttick.targets.told import emit_seen
 from lasttick.targets.vaultclaw.options import FakePart, ServerOptions, ServerPart
+from lasttick_fakes.vaultd import VaultDaemon
 
 if TYPE_CHECKING:
     from lasttick.targets.virtual import VirtualWorld
@@ -79,6 +79,7 @@ class VirtualFake:
         self.app = app
         self.url = f"http://{origin}"
         self.socket = socket
+        self.past: list[dict[str, Any]] = []
 
     async def start(self) -> None:
         self._site = self._world.network.serve(self._origin, self.app)
@@ -163,9 +164,22 @@ class VirtualServer:
     async def _speak(self, pipe: PipeEnd) -> None:
         assert self._server is not None
         try:
-            await self._server.serve_stdio(pipe.reader, pipe)
+            await self._server.serve_stdio(pipe.reader, _Output(pipe))
         finally:
             pipe.close()
+
+
+class _Output:
+    """A pipe as a stream to write to; it takes everything at once."""
+
+    def __init__(self, pipe: PipeEnd) -> None:
+        self._pipe = pipe
+
+    def write(self, data: bytes) -> None:
+        self._pipe.write(data)
+
+    async def drain(self) -> None:
+        return
 
 
 class _UnixSocket(httpx.AsyncBaseTransport):
