@@ -78,16 +78,16 @@ def inner_request(request: Mapping[str, Any]) -> dict[str, Any]:
         return inner
     raise ToolFailure(
         "MCP_VALIDATION_ERROR",
-        "request.request is no object; expected the inner request, with method and url, for the generic HTTP connector; "
-        "put it there and call again",
+        "request.request is no object; expected the inner request, with method and url, for the generic HTTP "
+        "connector; put it there and call again",
     )
 
 
 TOOLS = (
     Tool(
         "vaultclaw_connector_execute_job",
-        "Run one connector request as a job. Finds or makes the unbounded profile that its secrets need, validates, and "
-        "executes. If a person must decide first, the answer is MCP_APPROVAL_REQUIRED with the next call to make.",
+        "Run one connector request as a job. Finds or makes the unbounded profile that its secrets need, validates, "
+        "and executes. If a person must decide first, the answer is MCP_APPROVAL_REQUIRED with the next call to make.",
         properties_of(request="o", orchestration="o"),
         connector_execute_job,
         ("request",),

@@ -35,7 +35,7 @@ async def find_document(vault: Vault, request: Request) -> str:
     try:
         answer = await vault.latest_document(passport.TYPE_ID, passport.SUBJECT_REF)
     except ToolFailure as failure:
-        if failure.vault_code == "DOCUMENT_SLOT_UNRESOLVED":
+        if failure.vault_code.upper() == "DOCUMENT_SLOT_UNRESOLVED":
             raise upload_required(request, failure.vault_code) from failure
         raise ToolFailure(
             "MCP_DOCUMENT_RESOLUTION_FAILED",

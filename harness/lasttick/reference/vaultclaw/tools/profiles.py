@@ -35,7 +35,7 @@ async def unbounded_profile_resolve(call: ToolCall) -> Success:
     if not requirements:
         raise ToolFailure(
             "MCP_UNBOUNDED_PROFILE_REQUIRED",
-            "none of the requirements has slot, mode and target; expected at least one that has all three; complete them",
+            "none of the requirements has slot, mode and target; expected at least one that has all; complete them",
         )
     found = await resolve(vault, requirements, auto_create=call.arguments.boolean("auto_create", True))
     return Success(
