@@ -392,9 +392,11 @@ class World(ABC):
             await host.shut()
         for gateway in self._gateways:
             await gateway.shut()
-        daemon = [] if self.vault_daemon is None else [self.vault_daemon]
-        for part in (*self._vaultclaws, *self._catalogs, *daemon):
-            await part.shut()
+        for server in self._vaultclaws:
+            await server.shut()
+        for fake in (*self._catalogs, self.vault_daemon):
+            if fake is not None:
+                await fake.shut()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -43,8 +43,11 @@ class Stdio(Protocol):
 class ServerPart(Protocol):
     """One run of a server. `start` raises StartRefused. `ended` waits for its end and gives its exit code."""
 
-    url: str
-    stdio: Stdio | None
+    @property
+    def url(self) -> str: ...
+
+    @property
+    def stdio(self) -> Stdio | None: ...
 
     @property
     def pid(self) -> int: ...
@@ -66,9 +69,14 @@ class FakePart(Protocol):
     `past`: the log of earlier runs, where a new run begins a new one.
     """
 
-    url: str
-    socket: Path | None
-    past: list[dict[str, Any]]
+    @property
+    def url(self) -> str: ...
+
+    @property
+    def socket(self) -> Path | None: ...
+
+    @property
+    def past(self) -> list[dict[str, Any]]: ...
 
     async def start(self) -> None: ...
 

@@ -42,8 +42,10 @@ class ProcessVaultParts:
     def daemon(self, *, unix: bool, again: FakePart | None) -> FakePart:
         assert again is None or isinstance(again, ProcessFake)
         arguments = ["vaultd"]
-        # The path of a Unix socket is at most some 100 bytes long, which a test's folder may exceed.
-        path = Path(tempfile.mkdtemp(prefix="lt-")) / "s" if unix and again is None else again and again.socket
+        path = None if again is None else again.socket
+        if unix and path is None:
+            # It is at most some 100 bytes long, which a test's folder may exceed.
+            path = Path(tempfile.mkdtemp(prefix="lt-")) / "s"
         if path is not None:
             arguments += ["--unix", str(path)]
         return self._fake("vaultd", arguments, path, again)
@@ -72,7 +74,7 @@ class ProcessFake:
         self._child: Child | None = None
         self._state: dict[str, Any] | None = None if again is None else again._state
         self.past: list[dict[str, Any]] = [] if again is None else again.past
-        self.url = ""
+        self.url: str = ""
         self.socket = path
 
     async def start(self) -> None:
@@ -108,7 +110,7 @@ class ProcessServer:
         self._origin = _free_origin() if again is None else urlsplit(again.url).netloc
         self._log = world.path / f"{options.name}-{world.next_ref('p')}.log"
         self._process: Process | None = None
-        self.url = f"http://{self._origin}"
+        self.url: str = f"http://{self._origin}"
         self.stdio: Fifos | None = None
 
     @property
