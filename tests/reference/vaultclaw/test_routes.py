@@ -42,7 +42,7 @@ class Shelf:
         self.asked.append(("recipe", cookbook_id, entry_id, version))
         if self.entry is None:
             raise ToolFailure("MCP_CATALOG_NOT_FOUND", "deleted")
-        return {"cookbook_id": cookbook_id, "version": version, "entry": self.entry}
+        return self.entry
 
 
 @dataclass

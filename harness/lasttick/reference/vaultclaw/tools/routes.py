@@ -41,8 +41,7 @@ async def _searched(call: ToolCall, needed: SearchNeeded) -> Resolution:
         return chosen
     entry: dict[str, Any] = {}
     if chosen.hit.is_template:
-        answer = await catalog.recipe(chosen.hit.cookbook_id, chosen.hit.entry_id, chosen.hit.version)
-        entry = answer["entry"]
+        entry = await catalog.recipe(chosen.hit.cookbook_id, chosen.hit.entry_id, chosen.hit.version)
     return resolve_hit(chosen, entry)
 
 
