@@ -3,11 +3,11 @@
 | request | answer |
 |---|---|
 | `/v0/...` | the vault's own API (`api.py`); logged, and subject to trouble |
-| `GET /log?after=SEQ` | `{"log": [{seq, t_ns, method, path, headers, body, status}]}`; `path` is as sent, with its query |
+| `GET /log?after=SEQ` | `{"log": [{seq, t_ns, method, path, headers, body, status}]}`; `path` as sent, with its query |
 | `GET /effects?after=SEQ` | `{"effects": [...]}`: what was carried out, as below |
 | `GET /approvals` | `{"items": [...]}`: of all tenants, as pending items, with who decided |
 | `POST /trouble` | `trouble.py`, or `{"kind": "heal"}` |
-| `POST /control/answers` | `{status?, body or raw, method?, path?, times?, skip?}`: the next matching answers, one by default |
+| `POST /control/answers` | `{status?, body or raw, method?, path?, times?, skip?}`: the next matching answers (1) |
 | `PUT /control/...`, `POST /control/...` | `control.py` |
 | `GET /state`, `PUT /state` | everything it remembers, for a daemon that starts in this one's place |
 | `POST /reset` | as it was at its start: no log, no trouble, the default tokens |
