@@ -1,5 +1,7 @@
 """Two framings on one stream, however it is dealt out. Source: contract vaultclaw 3; VC-01."""
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,7 @@ def framed(data: bytes, *cuts: int) -> list[Frame]:
     """All messages of `data`, fed in the pieces that `cuts` make."""
     framer, found = Framer(), []
     bounds = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
-    for low, high in zip(bounds, bounds[1:], strict=False):
+    for low, high in itertools.pairwise(bounds):
         framer.feed(data[low:high])
         while (frame := framer.next()) is not None:
             found.append(frame)
