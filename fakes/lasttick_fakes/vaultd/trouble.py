@@ -1,0 +1,127 @@
+"""What goes wrong between a vault and its caller? Trouble as data: which calls, and what their caller sees.
+
+| kind | the caller sees | the vault does |
+|---|---|---|
+| slow | the answer `s` seconds late | it, at the end of that time, whether or not the caller still waits |
+| hang | nothing, until it leaves | nothing |
+| down | a connection that breaks inside the answer | nothing |
+| half | the answer's first half, then a broken connection | it |
+| duplicate | the answer | it, and then the same bytes again: two entries in its log |
+| 5xx | `status` (500 to 599) with a page of HTML | nothing |
+| garbage | 200 and the body `garbage(shape)` | nothing |
+| answer | `status` with `body` (any JSON), or with `raw` as it is | nothing |
+| echo | `status` with a body that shows the caller's own token, in five writings | nothing |
+
+`heal` ends them all. A vault that nobody can connect to is trouble of its place in the world, not of this fake.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+from urllib.parse import quote
+
+from lasttick_fakes.http_json import Refused, shown
+from lasttick_fakes.thirdparty.trouble import HEAL, SHAPES
+from lasttick_fakes.vaultd.connectors import seconds
+
+Kind = Literal["slow", "hang", "down", "half", "duplicate", "5xx", "garbage", "answer", "echo"]
+KINDS: tuple[str, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """`count` calls (None: all until `heal`), after the next `skip` ones, meet this. `method` and `path` None: any.
+
+    A `path` that ends in `*` is a prefix. `body` is JSON-able; `raw` wins over it when it is not None. Raises Refused.
+    """
+
+    kind: Kind
+    s: float = 0.0
+    status: int | None = None
+    shape: str = "html"
+    body: Any = None
+    raw: str | None = None
+    method: str | None = None
+    path: str | None = None
+    count: int | None = None
+    skip: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise Refused(400, f"unknown trouble {shown(self.kind)}; known are {', '.join(KINDS)}, {HEAL}; use one")
+        seconds(self.s, "s")
+        low, high = (500, 599) if self.kind == "5xx" else (200, 599)
+        if self.status is not None and (type(self.status) is not int or not low <= self.status <= high):
+            raise Refused(400, f"status is {shown(self.status)}; expected {low} to {high}; correct it")
+        if self.shape not in SHAPES:
+            raise Refused(400, f"shape is {shown(self.shape)}; known are {', '.join(SHAPES)}; use one")
+        for name, text in (("method", self.method), ("path", self.path), ("raw", self.raw)):
+            if text is not None and not isinstance(text, str):
+                raise Refused(400, f"{name} is {shown(text)}; expected text, or none; correct it")
+        if self.count is not None and (type(self.count) is not int or self.count < 1):
+            raise Refused(400, f"count is {shown(self.count)}; expected a number of calls from 1, or none; correct it")
+        if type(self.skip) is not int or self.skip < 0:
+            raise Refused(400, f"skip is {shown(self.skip)}; expected a number of calls from 0; correct it")
+
+    def meets(self, method: str, path: str) -> bool:
+        if self.method is not None and self.method.upper() != method:
+            return False
+        if self.path is None or self.path == path:
+            return True
+        return self.path.endswith("*") and path.startswith(self.path[:-1])
+
+
+def parse(body: Mapping[str, Any]) -> Trouble:
+    """A trouble from decoded JSON. Raises Refused (400)."""
+    known = Trouble.__slots__
+    for name in body:
+        if name not in known:
+            raise Refused(400, f"unknown member {shown(name)}; expected only {', '.join(known)}; leave it out")
+    if "kind" not in body:
+        raise Refused(400, f"the trouble has no kind; known are {', '.join(KINDS)}, {HEAL}; give one")
+    return Trouble(**body)
+
+
+class Troubles:
+    """Each entry counts the matching calls since it was added; of those that apply, the oldest wins."""
+
+    def __init__(self) -> None:
+        self._entries: list[tuple[Trouble, int]] = []
+
+    def add(self, trouble: Trouble) -> None:
+        self._entries.append((trouble, 0))
+
+    def clear(self) -> None:
+        self._entries.clear()
+
+    def meet(self, method: str, path: str) -> Trouble | None:
+        """Count one call, and say what happens to it."""
+        met: Trouble | None = None
+        rest: list[tuple[Trouble, int]] = []
+        for trouble, seen in self._entries:
+            if not trouble.meets(method, path) or (met is not None and seen >= trouble.skip):
+                rest.append((trouble, seen))
+                continue
+            if seen >= trouble.skip:
+                met = trouble
+            if trouble.count is None or seen + 1 < trouble.skip + trouble.count:
+                rest.append((trouble, seen + 1))
+        self._entries = rest
+        return met
+
+
+def echo(authorization: str) -> dict[str, Any]:
+    """What a careless vault says: the caller's token, in the code, the message, the details and everywhere else."""
+    token = authorization.partition(" ")[2]
+    writings = {
+        "header": authorization,
+        "url": quote(token, safe=""),
+        "base64": base64.b64encode(token.encode()).decode(),
+        "pieces": [token[at : at + 8] for at in range(0, len(token), 8)],
+        token: token,
+    }
+    error = {"code": f"BAD_{token}", "message": f"bad header Authorization: {authorization}", "details": writings}
+    return {"error": error, "echo": writings, "job": {"job_id": token, "status": token, "error": {"code": token}}}
