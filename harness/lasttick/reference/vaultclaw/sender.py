@@ -62,7 +62,7 @@ class HttpSender:
                 "(timeout_ms of the session); try again, or configure a longer time",
                 request_id,
             ) from None
-        except (httpx.HTTPError, httpx.StreamError, OSError, ValueError, OverflowError) as error:
+        except (httpx.HTTPError, OSError, ValueError, OverflowError) as error:
             raise network_failure(
                 f"the vault cannot be reached for {method} {path}: {str(error) or type(error).__name__}; expected it "
                 "at base_url or at the Unix socket of the environment; start it, or configure where it is",
@@ -117,8 +117,9 @@ def _parsed(text: bytes) -> Any:
 
 async def _bounded(response: httpx.Response) -> bytes:
     """The body as it was sent: no encoding was asked for. Raises ValueError: too long."""
+    assert isinstance(response.stream, httpx.AsyncByteStream)
     body = bytearray()
-    async for chunk in response.aiter_raw():
+    async for chunk in response.stream:
         body += chunk
         if len(body) > BODY_MAX:
             raise ValueError(f"its answer is longer than {BODY_MAX} bytes")

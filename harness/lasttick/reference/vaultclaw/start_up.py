@@ -60,8 +60,9 @@ async def check_routes(catalog: Catalog, say: Callable[[str], None]) -> None:
                     f"it in {place}, in the catalog or among the bundled cookbooks ({WHERE}, step 4)",
                     "add that cookbook to the folder of ACCORDS_MCP_BUNDLED_COOKBOOKS_DIR, or unset it",
                 ) from failure
-            if "entry_id" in failure.details:
+            if failure.code != "MCP_CATALOG_NOT_FOUND" or "entry_id" in failure.details:
                 say(f"warning: {place} was bundled with {route.entry_id} and has it no more; install it again")
+                return
 
 
 async def _bundled(catalog: Catalog) -> list[tuple[Any, Any]]:
