@@ -87,7 +87,7 @@ class VaultclawServer:
                 f"warning: the vault's base URL {self.config.base_url} is this server's own address "
                 f"({self.config.http_addr}); expected the vault's; set VC_BASE_URL or ACCORDS_MCP_HTTP_ADDR"
             )
-        remote = RemoteSources(catalog, self._transports, self.config.environ, self._clock)
+        remote = RemoteSources(catalog, self._transports, self.config.environ, learn=self._tokens.learn)
         parts = Parts(self._clock, self._entropy, self._sessions, catalog, remote)
         self._rpc = Rpc(all_tools(), parts, self._tokens, self._say)
         self._bridge = HttpBridge(self._rpc, self.config.http_path, strict=self.config.strict_tenants)
