@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,6 +90,29 @@ def third_party(*, port: int, host: str) -> int:
 
     with _refusals():
         serve.run_third_party(host=host, port=port)
+    return PASSED
+
+
+def vaultclaw(*, mutant: str | None) -> int:
+    from lasttick.targets.vaultclaw import serve
+
+    with _refusals():
+        return serve.run_vaultclaw(dict(os.environ), mutant=mutant)
+
+
+def vaultd(*, port: int, host: str, unix: Path | None) -> int:
+    from lasttick.targets.vaultclaw import serve
+
+    with _refusals():
+        serve.run_vaultd(host=host, port=port, unix=unix)
+    return PASSED
+
+
+def catalog(*, port: int, host: str) -> int:
+    from lasttick.targets.vaultclaw import serve
+
+    with _refusals():
+        serve.run_catalog(host=host, port=port)
     return PASSED
 
 

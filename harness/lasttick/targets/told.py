@@ -14,7 +14,7 @@ from lasttick.engine.clock import NS
 from lasttick.engine.trace import Event, Trace
 from lasttick.targets.callers import Callers
 
-FOREIGN = ("driver.", "cloud.", "gateway.", "agent.", "hermes.", "child.", "third.", "model.")
+FOREIGN = ("driver.", "cloud.", "gateway.", "agent.", "hermes.", "child.", "third.", "model.", "vault.", "catalog.")
 """Kinds of events that other processes stamp: merged anew each time, never the world's own."""
 
 

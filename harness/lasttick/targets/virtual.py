@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from lasttick.targets.gateway.client import ClientRung
     from lasttick.targets.gateway.options import GatewayOptions, GatewayPart
     from lasttick.targets.gateway.secrets import Secrets
+    from lasttick.targets.vaultclaw.options import VaultParts
 
 RACK = "127.0.0.1:7001"
 CLOUD = "127.0.0.1:7002"
@@ -145,6 +146,15 @@ class VirtualWorld(World):
         from lasttick.targets.gateway.virtual import VirtualGateway  # brings a database, which few worlds need
 
         return VirtualGateway(self, options, number, secrets)
+
+    @functools.cached_property
+    def _vault_parts(self) -> VaultParts:
+        from lasttick.targets.vaultclaw.virtual import VirtualVaultParts
+
+        return VirtualVaultParts(self)
+
+    def vault_parts(self) -> VaultParts:
+        return self._vault_parts
 
     @property
     def wall_s(self) -> float:

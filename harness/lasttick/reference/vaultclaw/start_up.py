@@ -1,0 +1,90 @@
+"""What does the server look at before it serves? Where its cookbooks are, what they must hold, and a likely mistake.
+
+Source: contract vaultclaw 2 (steps 1 and 4), rulings 10 and 20.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from lasttick.model.address import is_loopback
+from lasttick.model.vaultclaw.arguments import as_object
+from lasttick.model.vaultclaw.envelope import ToolFailure
+from lasttick.model.vaultclaw.json_text import parse
+from lasttick.model.vaultclaw.routing.registry import ROUTES
+from lasttick.reference.hostagent.start_error import StartError
+from lasttick.reference.vaultclaw.catalog.catalog import Catalog
+from lasttick.reference.vaultclaw.catalog.seeding import MARKER
+from lasttick.reference.vaultclaw.config import WHERE, VaultclawConfig
+
+INSTALLED = Path("/opt/accords-mcp/cookbooks")
+PACKAGED = Path(__file__).parent / "cookbooks"
+"""Those that come with the project: the last resort (ruling 20)."""
+EVERYWHERE = ("", "0.0.0.0", "::")
+
+
+def cookbooks_folder(config: VaultclawConfig) -> Path:
+    """The folder of bundled cookbooks. Raises StartError: the one that was named is none."""
+    if config.cookbooks_dir is not None:
+        if not config.cookbooks_dir.is_dir():
+            raise StartError(
+                f"ACCORDS_MCP_BUNDLED_COOKBOOKS_DIR is {str(config.cookbooks_dir)!r}, which is no folder",
+                f"a folder that exists ({WHERE}, step 1)",
+                "correct it, or unset it to use the cookbooks of the project",
+            )
+        return config.cookbooks_dir
+    near = (folder / "cookbooks" for folder in (config.cwd, *config.cwd.parents))
+    return next((folder for folder in (INSTALLED, *near) if folder.is_dir()), PACKAGED)
+
+
+async def check_routes(catalog: Catalog, say: Callable[[str], None]) -> None:
+    """Every route with an entry must find it in the catalog, at its exact version. Raises StartError.
+
+    A cookbook that was bundled is excused: somebody deleted it, which the seed has said, or put another in its place.
+    """
+    bundled = await _bundled(catalog)
+    for route in ROUTES:
+        if not route.cookbook_id:
+            continue
+        place = f"{route.cookbook_id} {route.version}"
+        try:
+            await catalog.recipe(route.cookbook_id, route.entry_id, route.version)
+        except ToolFailure as failure:
+            if (route.cookbook_id, route.version) not in bundled:
+                raise StartError(
+                    f"route {route.route_id} has no entry {route.entry_id} in the catalog ({failure.code})",
+                    f"it in {place}, in the catalog or among the bundled cookbooks ({WHERE}, step 4)",
+                    "add that cookbook to the folder of ACCORDS_MCP_BUNDLED_COOKBOOKS_DIR, or unset it",
+                ) from failure
+            if failure.code != "MCP_CATALOG_NOT_FOUND" or "entry_id" in failure.details:
+                say(f"warning: {place} was bundled with {route.entry_id} and has it no more; install it again")
+                return
+
+
+async def _bundled(catalog: Catalog) -> list[tuple[Any, Any]]:
+    """Id and version of each cookbook that the seed brought in, by its marker."""
+    try:
+        marker = as_object(parse(await catalog.read_file(MARKER) or b"")) or {}
+    except ValueError:
+        return []
+    bundles = marker.get("bundles")
+    listed = bundles if isinstance(bundles, list) else []
+    return [(bundle.get("cookbook_id"), bundle.get("version")) for bundle in listed if isinstance(bundle, dict)]
+
+
+def points_at_itself(config: VaultclawConfig) -> bool:
+    """Whether the vault's base URL is this server's own address: it would call itself (ruling 20)."""
+    if not config.http_addr or config.socket_path is not None:
+        return False
+    host, port = config.http_address
+    try:
+        url = httpx.URL(config.base_url)
+    except httpx.InvalidURL:
+        return False
+    its_port = url.port or {"http": 80, "https": 443}.get(url.scheme)
+    near = is_loopback(url.host) and (host in EVERYWHERE or is_loopback(host))
+    return its_port == port and (url.host == host or near)
