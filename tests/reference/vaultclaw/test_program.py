@@ -195,7 +195,9 @@ def test_a_base_url_that_is_the_server_itself(environ: dict[str, str], itself: b
     assert any("own address" in line for line in run.said) is itself
 
 
-def test_cookbooks_are_looked_for_upwards_and_then_in_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cookbooks_are_looked_for_upwards_and_then_in_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(start_up, "INSTALLED", tmp_path / "opt")
     deep = tmp_path / "a" / "b"
     deep.mkdir(parents=True)

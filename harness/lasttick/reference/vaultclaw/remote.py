@@ -29,9 +29,8 @@ from lasttick.model.vaultclaw.sources import (
     remote_listed,
 )
 from lasttick.reference.vaultclaw.catalog.catalog import Catalog
+from lasttick.reference.vaultclaw.dialer import Transports
 from lasttick.reference.vaultclaw.inflated import BodyRefused, inflated
-
-Transports = Callable[[str | None], httpx.AsyncBaseTransport | None]
 
 FETCH_S = 20.0
 BODY_MAX = 16 << 20

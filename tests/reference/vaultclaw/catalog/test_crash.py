@@ -192,6 +192,16 @@ def test_a_root_that_is_a_file(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text() == "mine"
 
 
+def test_a_root_behind_a_closed_door(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    prepared(closed / "root", [OLD])
+    closed.chmod(0o600)
+    ended = Forked(lambda: str(used(closed / "root", lambda c: c.list())), uid=NOBODY).wait()
+    closed.chmod(0o700)
+    assert "ToolFailure" in ended.text
+    assert "Permission denied" in ended.text
+
+
 def test_a_root_that_can_not_be_written(tmp_path: Path) -> None:
     root = tmp_path / "root"
     prepared(root, [OLD])
