@@ -249,9 +249,10 @@ def _conflict(cookbook_id: str, version: str) -> ToolFailure:
 
 
 def _not_found(details: Record) -> ToolFailure:
+    place = ", ".join(f"{name} {value!r}" for name, value in details.items())
     return ToolFailure(
         "MCP_CATALOG_NOT_FOUND",
-        f"the catalog has nothing for {details}; expected what vaultclaw_cookbooks_list or vaultclaw_recipes_search "
+        f"the catalog has nothing for {place}; expected what vaultclaw_cookbooks_list or vaultclaw_recipes_search "
         "shows (contract vaultclaw 15); look there",
         details,
     )
