@@ -95,9 +95,7 @@ def test_where_the_catalog_is(environ: dict[str, str], folder: str) -> None:
         ),
     ],
 )
-def test_the_automatic_session(
-    environ: dict[str, str], session: VaultSession | None, socket_path: str | None
-) -> None:
+def test_the_automatic_session(environ: dict[str, str], session: VaultSession | None, socket_path: str | None) -> None:
     config = configured(**environ)
     assert (config.automatic_session, config.socket_path) == (session, socket_path)
 

@@ -119,8 +119,6 @@ class Rpc:
             return self._answer(self._unforeseen(tool.name, error).as_json())
 
     def _answer(self, envelope: Mapping[str, Any]) -> dict[str, Any]:
-        for token in self._parts.remote.tokens:
-            self._tokens.learn(token)
         shown = masked(envelope, self._tokens)
         texts = [text_of(shown), *approval_text(shown)]
         return {"structuredContent": shown, "content": [{"type": "text", "text": text} for text in texts]}
