@@ -3,11 +3,11 @@
 | request | answer |
 |---|---|
 | `/v0/...` | the vault's own API (`api.py`); logged, and subject to trouble |
-| `GET /log?after=SEQ` | `{"log": [{seq, t_ns, method, path, headers, body, status}]}`; `path` is as sent, with its query |
+| `GET /log?after=SEQ` | `{"log": [{seq, t_ns, method, path, headers, body, status}]}`; `path` as sent, with its query |
 | `GET /effects?after=SEQ` | `{"effects": [...]}`: what was carried out, as below |
 | `GET /approvals` | `{"items": [...]}`: of all tenants, as pending items, with who decided |
 | `POST /trouble` | `trouble.py`, or `{"kind": "heal"}` |
-| `POST /control/answers` | `{status?, body or raw, method?, path?, times?, skip?}`: the next matching answers, one by default |
+| `POST /control/answers` | `{status?, body or raw, method?, path?, times?, skip?}`: the next matching answers (1) |
 | `PUT /control/...`, `POST /control/...` | `control.py` |
 | `GET /state`, `PUT /state` | everything it remembers, for a daemon that starts in this one's place |
 | `POST /reset` | as it was at its start: no log, no trouble, the default tokens |
@@ -44,8 +44,10 @@ from lasttick_fakes.thirdparty.trouble import HEAL, garbage
 from lasttick_fakes.vaultd import control, trouble
 from lasttick_fakes.vaultd.api import Api, Call
 from lasttick_fakes.vaultd.approval import item
+from lasttick_fakes.vaultd.broken import Broken, half_of
 from lasttick_fakes.vaultd.principals import Principal, principal_of
 from lasttick_fakes.vaultd.refusal import VaultError
+from lasttick_fakes.vaultd.scripted import Troubles
 from lasttick_fakes.vaultd.state import VaultState, load
 from lasttick_fakes.vaultd.work import Now, Workroom
 
@@ -87,7 +89,7 @@ class VaultDaemon:
         self._clock = clock
         self._on_event = on_event
         self._log = Log(clock)
-        self._troubles = trouble.Troubles()
+        self._troubles = Troubles[trouble.Trouble]()
         self._use(state or VaultState())
         self._app = Starlette(
             routes=[
@@ -160,7 +162,7 @@ class VaultDaemon:
         await self._send(seq, await self._meet(delivery, receive), scope, receive, send)
 
     async def _send(self, seq: int, response: Response, scope: Any, receive: Any, send: Any) -> None:
-        status = NO_ANSWER if isinstance(response, _Broken) else response.status_code
+        status = NO_ANSWER if isinstance(response, Broken) else response.status_code
         self._log.answered(seq, status)
         self._tell("vault.answer", {"seq": seq, "status": status})
         await response(scope, receive, send)
@@ -177,10 +179,9 @@ class VaultDaemon:
             case "hang":
                 while (await receive())["type"] != "http.disconnect":
                     pass
-                return _Broken(b"")
+                return Broken()
             case "half":
-                whole = bytes(self._deliver(delivery).body)
-                return _Broken(whole[: len(whole) // 2], len(whole))
+                return half_of(self._deliver(delivery))
             case "duplicate":
                 first = self._deliver(delivery)
                 seq = self._arrived(delivery)
@@ -197,7 +198,7 @@ class VaultDaemon:
                 return answer(met.body, met.status or 200)
             case "echo":
                 return answer(trouble.echo(delivery.header("authorization") or ""), met.status or 500)
-        return _Broken(b"")
+        return Broken()
 
     def _deliver(self, delivery: Delivery) -> Response:
         """Judge one call and carry it out, in one go: nothing comes between its look and its change."""
@@ -314,19 +315,6 @@ class VaultDaemon:
     def _tell(self, kind: str, data: dict[str, Any]) -> None:
         if self._on_event is not None:
             self._on_event(kind, data)
-
-
-class _Broken(Response):
-    """The head of an answer and some of its body, and no more: a server closes such a connection."""
-
-    def __init__(self, part: bytes, promised: int = 100) -> None:
-        super().__init__(media_type="application/json", headers={"content-length": str(promised)})
-        self._part = part
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        if self._part:
-            await send({"type": "http.response.body", "body": self._part, "more_body": True})
 
 
 def _error(error: VaultError) -> Response:

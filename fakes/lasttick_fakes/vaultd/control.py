@@ -51,9 +51,10 @@ def begin(room: Workroom, kind: str, body: Mapping[str, Any], now: Now) -> dict[
     script = [_told(one) for one in states]
     if script != sorted(script, key=lambda one: one["at_s"]):
         raise Refused(400, f"states is {shown(states)}; expected them in the order of at_s; sort them")
+    tenant, agent_id = _text(body, "tenant"), _text(body, "agent_id", "agent-1")
     name = "job" if kind == "JOB" else "run"
     work_id = room.state.next_id(name)
-    work = Work(work_id, kind, _text(body, "tenant"), _text(body, "agent_id", "agent-1"), now.ns, script=script)
+    work = Work(work_id, kind, tenant, agent_id, now.ns, script=script)
     room.state.works[work_id] = work
     return {f"{name}_id": work_id}
 

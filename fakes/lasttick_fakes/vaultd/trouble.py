@@ -25,6 +25,7 @@ from urllib.parse import quote
 
 from lasttick_fakes.http_json import Refused, shown
 from lasttick_fakes.thirdparty.trouble import HEAL, SHAPES
+from lasttick_fakes.vaultd import scripted
 from lasttick_fakes.vaultd.connectors import seconds
 
 Kind = Literal["slow", "hang", "down", "half", "duplicate", "5xx", "garbage", "answer", "echo"]
@@ -33,10 +34,7 @@ KINDS: tuple[str, ...] = get_args(Kind)
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """`count` calls (None: all until `heal`), after the next `skip` ones, meet this. `method` and `path` None: any.
-
-    A `path` that ends in `*` is a prefix. `body` is JSON-able; `raw` wins over it when it is not None. Raises Refused.
-    """
+    """Which calls meet it: `scripted.py`. `body` is JSON-able; `raw`, if any, wins over it. Raises Refused."""
 
     kind: Kind
     s: float = 0.0
@@ -58,59 +56,14 @@ class Trouble:
             raise Refused(400, f"status is {shown(self.status)}; expected {low} to {high}; correct it")
         if self.shape not in SHAPES:
             raise Refused(400, f"shape is {shown(self.shape)}; known are {', '.join(SHAPES)}; use one")
-        for name, text in (("method", self.method), ("path", self.path), ("raw", self.raw)):
-            if text is not None and not isinstance(text, str):
-                raise Refused(400, f"{name} is {shown(text)}; expected text, or none; correct it")
-        if self.count is not None and (type(self.count) is not int or self.count < 1):
-            raise Refused(400, f"count is {shown(self.count)}; expected a number of calls from 1, or none; correct it")
-        if type(self.skip) is not int or self.skip < 0:
-            raise Refused(400, f"skip is {shown(self.skip)}; expected a number of calls from 0; correct it")
-
-    def meets(self, method: str, path: str) -> bool:
-        if self.method is not None and self.method.upper() != method:
-            return False
-        if self.path is None or self.path == path:
-            return True
-        return self.path.endswith("*") and path.startswith(self.path[:-1])
+        if self.raw is not None and not isinstance(self.raw, str):
+            raise Refused(400, f"raw is {shown(self.raw)}; expected text, or none; correct it")
+        scripted.check(self)
 
 
 def parse(body: Mapping[str, Any]) -> Trouble:
     """A trouble from decoded JSON. Raises Refused (400)."""
-    known = Trouble.__slots__
-    for name in body:
-        if name not in known:
-            raise Refused(400, f"unknown member {shown(name)}; expected only {', '.join(known)}; leave it out")
-    if "kind" not in body:
-        raise Refused(400, f"the trouble has no kind; known are {', '.join(KINDS)}, {HEAL}; give one")
-    return Trouble(**body)
-
-
-class Troubles:
-    """Each entry counts the matching calls since it was added; of those that apply, the oldest wins."""
-
-    def __init__(self) -> None:
-        self._entries: list[tuple[Trouble, int]] = []
-
-    def add(self, trouble: Trouble) -> None:
-        self._entries.append((trouble, 0))
-
-    def clear(self) -> None:
-        self._entries.clear()
-
-    def meet(self, method: str, path: str) -> Trouble | None:
-        """Count one call, and say what happens to it."""
-        met: Trouble | None = None
-        rest: list[tuple[Trouble, int]] = []
-        for trouble, seen in self._entries:
-            if not trouble.meets(method, path) or (met is not None and seen >= trouble.skip):
-                rest.append((trouble, seen))
-                continue
-            if seen >= trouble.skip:
-                met = trouble
-            if trouble.count is None or seen + 1 < trouble.skip + trouble.count:
-                rest.append((trouble, seen + 1))
-        self._entries = rest
-        return met
+    return scripted.parse(Trouble, KINDS, body)
 
 
 def echo(authorization: str) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""From a sentence to a route: text, inputs, weather, score, autofill, what is missing. Source: contract vaultclaw 18."""
+"""From a sentence to a route: text, inputs, weather, score, autofill, questions. Source: contract vaultclaw 18."""

@@ -1,7 +1,7 @@
 """What does a request in words lead to? To one route with its inputs, to a question, or to nothing here.
 
-Pure: the catalog is searched by the caller. `resolve_text` answers, or says what to search for; `choose_hit` answers, or
-says whose entry is needed; `resolve_hit` answers. Nothing is ever executed. Source: contract vaultclaw 18; VC-18.
+Pure: the catalog is searched by the caller. `resolve_text` answers, or says what to search for; `choose_hit` answers,
+or says whose entry is needed; `resolve_hit` answers. Nothing is ever executed. Source: contract vaultclaw 18; VC-18.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def choose_hit(needed: SearchNeeded, hits: Sequence[Hit]) -> Resolution | EntryN
 
 
 def resolve_hit(needed: EntryNeeded, entry: Mapping[str, Any]) -> Resolution:
-    """`entry`: the chosen hit's, as recipe_get gives it; that of a recipe is not looked at."""
+    """`entry`: the chosen hit's, as the catalog has it; that of a recipe is not looked at."""
     return _resolved(search.route_of(needed.hit, entry), needed.score, needed.request, "search")
 
 

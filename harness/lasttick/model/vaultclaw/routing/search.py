@@ -77,14 +77,14 @@ def ranked(hits: Iterable[Hit], normal_text: str, tokens: frozenset[str]) -> lis
 def domain_of(hit: Hit) -> str:
     verb = lower(trim(hit.verb))
     tags = lower(" ".join(hit.tags))
-    for domain, tag in ((GMAIL, "gmail"), (HTTP, "http")):
+    for domain in (GMAIL, HTTP):
         if verb.startswith(f"{domain}."):
             return domain
     return GMAIL if "gmail" in tags else HTTP if "http" in tags else ""
 
 
 def required_inputs(entry: Mapping[str, Any]) -> list[str]:
-    """Inputs of the bindings that are required and have no default: sorted, distinct. `entry`: as recipe_get gives it."""
+    """Inputs of the bindings that are required and have no default: sorted, distinct. `entry`: of the catalog."""
     bindings: Sequence[Mapping[str, Any]] = entry.get("bindings") or ()
     needed = {
         trim(binding["input_key"])

@@ -120,13 +120,12 @@ class Catalog:
                 raise _not_found({"cookbook_id": cookbook_id})
             gone = self._bundles.path(cookbook_id, found) if found in versions else None
             items = self._known()
-            if items is None:  # made anew below, from the files that are left
-                self._files.put({}, gone)
-            else:
-                left = replaced(items, cookbook_id, found, None)
-                self._files.put({self._index_path: _index_text(left)} if left != items else {}, gone)
+            left = None if items is None else replaced(items, cookbook_id, found, None)
+            new = {} if left is None or left == items else {self._index_path: _index_text(left)}
+            self._files.put(new, gone)
             self._files.remove_empty(self._bundles.folder / cookbook_id)
-            self._index()
+            if items is None:
+                self._reconcile()
         return {"cookbook_id": cookbook_id, "version": found, "deleted": gone is not None}
 
     async def sources(self) -> Records:

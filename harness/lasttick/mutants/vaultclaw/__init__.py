@@ -1,0 +1,7 @@
+"""Wrong vault MCP servers, by topic. Ids are those of the contract's rulings where a ruling names one."""
+
+from lasttick.mutants.vaultclaw import routes
+
+MUTANTS = [
+    *routes.MUTANTS,
+]
