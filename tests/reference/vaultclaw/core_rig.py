@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import types
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,12 +66,10 @@ class Rig:
         config = VaultclawConfig.from_env(self.environ, Path("/nowhere"))
         clock, chance = VirtualClock(asyncio.get_running_loop()), Chance(7)
         self.tokens = KnownTokens()
-        self.remote = types.SimpleNamespace(tokens=())
         dialer = Dialer(self._dial)
         self.sessions = Sessions(config, dialer, chance, self.tokens)
         unused: Any = None
-        remote: Any = self.remote
-        parts = Parts(clock, chance, self.sessions, unused, remote)
+        parts = Parts(clock, chance, self.sessions, unused, unused)
         self.core = Rpc(self.tools, parts, self.tokens, self.said.append)
 
     def _dial(self, socket_path: str | None) -> httpx.AsyncBaseTransport:

@@ -1,4 +1,4 @@
-"""From an environment to a server that answers: start, serve, stop. Source: contract vaultclaw 2, rulings 10, 19, 20."""
+"""From an environment to a server that answers, and its end. Source: contract vaultclaw 2, rulings 10, 19, 20."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lasttick.engine.loop import VirtualLoop, run_virtual
 from lasttick.reference.hostagent.start_error import StartError
 from lasttick.reference.vaultclaw import start_up
 from lasttick.reference.vaultclaw.config import VaultclawConfig
-from lasttick.reference.vaultclaw.program import VaultclawServer, run_stdio
+from lasttick.reference.vaultclaw.program import VaultclawServer
 
 from .core_rig import TOKEN, FakeVault
 from .test_stdio import PING, PONG, Written
@@ -56,12 +56,16 @@ class Run:
 
         return run_virtual(main)
 
-    def stdio(self, data: bytes) -> tuple[int, bytes]:
-        async def main(loop: VirtualLoop) -> tuple[int, bytes]:
+    def stdio(self, data: bytes) -> bytes:
+        async def main(loop: VirtualLoop) -> bytes:
             reader, writer = asyncio.StreamReader(), Written()
             reader.feed_data(data)
             reader.feed_eof()
-            return await run_stdio(self.config, reader, writer, **self.parts(loop)), writer.data
+            server = VaultclawServer(self.config, **self.parts(loop))
+            await server.start()
+            await server.serve_stdio(reader, writer)
+            await server.stop()
+            return writer.data
 
         return run_virtual(main)
 
@@ -79,25 +83,29 @@ def test_it_starts_with_the_cookbooks_of_the_project(tmp_path: Path) -> None:
     assert (tmp_path / "catalog" / ".bundled-cookbooks-seed.v1.json").is_file()
 
 
-def test_stdio_answers_and_ends_with_0(tmp_path: Path) -> None:
+def test_on_streams_it_answers_until_their_end(tmp_path: Path) -> None:
     run = Run(tmp_path)
-    assert run.stdio(PING + b"\n" + PING) == (0, (PONG + b"\n") * 2)
-    [line] = run.said
-    assert "standard input" in line
+    assert run.stdio(PING + b"\n" + PING) == (PONG + b"\n") * 2
+    assert run.said == []
 
 
-def test_stdio_ends_with_1_on_a_stream_that_can_not_be_read(tmp_path: Path) -> None:
-    run = Run(tmp_path)
-    assert run.stdio(PING + b"\nGET / HTTP/1.1\n\n") == (1, PONG + b"\n")
-    assert "Content-Length" in run.said[-1]
+def test_stop_ends_a_call_on_streams(tmp_path: Path) -> None:
+    async def main(loop: VirtualLoop) -> tuple[float, bytes]:
+        run = Run(tmp_path, VC_AGENT_TOKEN=TOKEN)
+        run.vault.answer = lambda request: asyncio.sleep(2, {"seen": True})
+        server = VaultclawServer(run.config, **run.parts(loop))
+        await server.start()
+        reader, writer = asyncio.StreamReader(), Written()
+        serving = asyncio.ensure_future(server.serve_stdio(reader, writer))
+        reader.feed_data(b'{"id":1,"method":"tools/call","params":{"name":"vaultclaw_connectors_list"}}\n')
+        await asyncio.sleep(1)
+        await server.stop()
+        await serving
+        return loop.time(), writer.data
 
-
-def test_stdio_ends_with_1_and_one_line_when_it_can_not_start(tmp_path: Path) -> None:
-    run = Run(tmp_path, ACCORDS_MCP_BUNDLED_COOKBOOKS_DIR="nowhere")
-    assert run.stdio(PING) == (1, b"")
-    [line] = run.said
-    assert "nowhere" in line
-    assert "\n" not in line
+    ended_s, data = run_virtual(main)
+    assert ended_s == 2
+    assert b"seen" in data
 
 
 def test_the_vault_is_reached_with_the_environments_session(tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def test_a_hostile_vault_may_echo_what_it_likes() -> None:
 def test_the_token_of_a_remote_source_is_cut_out_too() -> None:
     async def body(rig: Rig) -> Any:
         await rig.configure()
-        rig.remote.tokens = ("source-T0ken-0123456789",)
+        rig.tokens.learn("source-T0ken-0123456789")
         rig.vault.answer = lambda request: {"echo": "source-T0ken-0123456789"}
         return (await rig.call("connectors_list"))["data"]
 

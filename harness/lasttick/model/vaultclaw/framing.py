@@ -101,7 +101,8 @@ class Framer:
         lengths = [int(found[1]) for header in headers if (found := _LENGTH.fullmatch(header))]
         if not lengths or lengths[-1] > MESSAGE_MAX:
             raise FramingError(
-                f"a message begins with {headers[0][:40]!r} and has no usable Content-Length; expected JSON on one "
+                # No more of it than one byte: what is sent here by mistake may be a header with a token.
+                f"a message begins with {headers[0][:1]!r} and has no usable Content-Length; expected JSON on one "
                 f"line, or a header Content-Length up to {MESSAGE_MAX}; send one of the two"
             )
         self._headers, self._length = None, lengths[-1]

@@ -52,6 +52,8 @@ class KnownTokens:
 
     def __init__(self) -> None:
         self._forms: dict[str, list[str]] = {}
+        self._plain: dict[str, None] = {}
+        """Those too short or too long for pieces."""
         self._holders: dict[str, dict[str, None]] = {}
         """Piece -> the tokens that have it, in order."""
 
@@ -61,7 +63,10 @@ class KnownTokens:
             return
         if len(self._forms) >= TOKENS_MAX:
             self._forget(next(iter(self._forms)))
-        self._forms[token] = forms(token) if PIECE <= len(token) <= LONG else []
+        if PIECE <= len(token) <= LONG:
+            self._forms[token] = forms(token)
+        else:
+            self._forms[token], self._plain[token] = [], None
         for piece in self._pieces(token):
             self._holders.setdefault(piece, {})[token] = None
 
@@ -79,8 +84,8 @@ class KnownTokens:
 
     def masked_text(self, text: str) -> str:
         text = self._masked_long(text)
-        for token, found in self._forms.items():
-            if not found and token in text:
+        for token in self._plain:
+            if token in text:
                 text = text.replace(token, STARS) if len(token) > LONG else _without_word(text, token)
         return text
 
@@ -111,6 +116,7 @@ class KnownTokens:
             if not self._holders[piece]:
                 del self._holders[piece]
         del self._forms[token]
+        self._plain.pop(token, None)
 
 
 def _without_word(text: str, token: str) -> str:

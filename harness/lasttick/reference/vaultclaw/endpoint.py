@@ -30,6 +30,8 @@ class Endpoint:
             raise ValueError(str(error)) from error
         if url.scheme not in ("http", "https") or not url.host:
             raise ValueError("it is no http:// or https:// URL with a host")
+        if not 0 < (url.port or 1) < 65_536:
+            raise ValueError(f"its port is {url.port}, which is none")
         return url
 
 

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable
 
 from lasttick.model.vaultclaw.envelope import ToolFailure
-from lasttick.model.vaultclaw.framing import FramingError
 from lasttick.model.vaultclaw.masking import KnownTokens
 from lasttick.ports import AsgiApp, Clock, Entropy
 from lasttick.reference.hostagent.start_error import StartError
@@ -117,30 +116,6 @@ class VaultclawServer:
 
     def _say(self, line: str) -> None:
         self._say_as_it_is(" ".join(self._tokens.masked_text(line).splitlines()))
-
-
-async def run_stdio(
-    config: VaultclawConfig,
-    reader: ByteReader,
-    writer: ByteWriter,
-    *,
-    clock: Clock,
-    entropy: Entropy,
-    transports: Transports | None = None,
-    say: Say = on_stderr,
-) -> int:
-    """The program in stdio mode, from start to the end of the input; its exit status."""
-    server = VaultclawServer(config, clock=clock, entropy=entropy, transports=transports, say=say)
-    try:
-        await server.start()
-        say(f"accords-mcp serves standard input and output, catalog in {config.catalog_dir}")
-        await server.serve_stdio(reader, writer)
-    except (StartError, FramingError) as error:
-        say(str(error))
-        return 1
-    finally:
-        await server.stop()
-    return 0
 
 
 def _not_started() -> RuntimeError:

@@ -62,7 +62,7 @@ class HttpSender:
                 "(timeout_ms of the session); try again, or configure a longer time",
                 request_id,
             ) from None
-        except (httpx.HTTPError, OSError, ValueError, OverflowError) as error:
+        except (httpx.HTTPError, OSError, ValueError) as error:
             raise network_failure(
                 f"the vault cannot be reached for {method} {path}: {str(error) or type(error).__name__}; expected it "
                 "at base_url or at the Unix socket of the environment; start it, or configure where it is",
