@@ -288,6 +288,11 @@ def test_cancelled_work_is_over(run) -> None:
         assert (await bench.job(job["job_id"]))["status"] == "CANCELLED"
         assert bench.vault.effects() == []
         assert (await bench.call("POST", "/control/cancel", {"id": "job_9"})).status_code == 404
+        done = await bench.ask()
+        await bench.decide(done, "approve")
+        await bench.ok("POST", "/control/cancel", {"id": done["job_id"]})
+        after = await bench.job(done["job_id"])
+        assert (after["status"], "pending_approval" in after) == ("SUCCEEDED", False), "what has ended stays so"
 
     run(story)
 
