@@ -1,4 +1,4 @@
-"""Is every call answered, whatever JSON it brings? An answer, or a refusal in three parts, and the state stays whole."""
+"""Is every call answered, whatever JSON it brings? An answer or a refusal in three parts, and the state stays whole."""
 
 from __future__ import annotations
 
