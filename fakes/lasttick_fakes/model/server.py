@@ -5,13 +5,13 @@
 | `POST /v1/chat/completions` | 200 what the script says, as events if `stream`; 400 when no script fits the prompt |
 | `GET /v1/models` | 200 the one model; `GET /api/v1/models` is 404, as agents probe it |
 | `GET /requests?after=SEQ` | 200 `{"requests": [{seq, t_ns, authorization, tools, helper, body}]}` |
-| `GET /offered?prompt=TEXT&wait_s=S` | 200 `{seq, tools: [{name, short}]}` of the newest request with that prompt; 404 |
+| `GET /offered?prompt=TEXT&wait_s=S` | 200 `{seq, tools: [{name, short}]}` of the newest request so prompted; 404 |
 | `PUT /scripts` a script (`script.py`) | 200; it replaces the one with the same word; the word `*` fits every prompt |
 | `POST /reset` | 200; no scripts, no requests |
 
-Errors are `{"error": {"message", "type"}}`. A prompt is found by a text in it, and waited for up to `wait_s`. `short` is
-what stands behind the last `__` of a tool's name: agents put their server's name before what a server calls its tools,
-and a server its own groups before that.
+Errors are `{"error": {"message", "type"}}`. A prompt is found by a text in it, and waited for up to `wait_s`. `short` is what
+stands behind the last `__` of a tool's name: agents put their server's name before what a server calls its tools, and
+a server its own groups before that.
 
 Fidelity. Models: the request and answer bytes that the real agent exchanges with such a server, streamed or whole,
 tool calls, reasoning, helper requests that use up no step, slowness. Does not model: a mind (it obeys its script,

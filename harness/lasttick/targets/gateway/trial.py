@@ -1,7 +1,7 @@
 """`lasttick serve gateway` for somebody who wants to look: platform, agent, agent program and the fakes, one tree.
 
 Secrets are made once and kept in files of the identity folder, readable by their owner only; what the environment says
-wins. Two organisations, `demo` and `other`, may look up orders and use a shop; `check.env` holds what a check of it needs.
+wins. Two organisations, `demo` and `other`, may look up orders and use a shop; `check.env` has what a check needs.
 Source: DESIGN "What a user sees".
 """
 
@@ -128,9 +128,9 @@ def _check_env(url: str, parts: Parts, secrets: Mapping[str, str], chat_tokens: 
         "LASTTICK_AGENT_SECRET": secrets["AGENT_SERVICE_SECRET"],
         "LASTTICK_RUNNER_TOKEN": tokens[ORG],
         "LASTTICK_OTHER_TOKEN": tokens[OTHER],
+        "LASTTICK_ADMIN_TOKEN": secrets["PLATFORM_ADMIN_TOKEN"],
         "CHAT_TOKEN": chat_tokens[ORG],
         "OTHER_CHAT_TOKEN": chat_tokens[OTHER],
-        "ADMIN_TOKEN": secrets["PLATFORM_ADMIN_TOKEN"],
     }
 
 
