@@ -9,9 +9,9 @@
 | `PUT /scripts` a script (`script.py`) | 200; it replaces the one with the same word; the word `*` fits every prompt |
 | `POST /reset` | 200; no scripts, no requests |
 
-Errors are `{"error": {"message", "type"}}`. A prompt is found by a text in it, and waited for up to `wait_s`. `short` is what
-stands behind the last `__` of a tool's name: agents put their server's name before what a server calls its tools, and
-a server its own groups before that.
+Errors are `{"error": {"message", "type"}}`. A prompt is found by a text in it, and waited for up to `wait_s`. `short`
+is what stands behind the last `__` of a tool's name: agents put their server's name before what a server calls its
+tools, and a server its own groups before that.
 
 Fidelity. Models: the request and answer bytes that the real agent exchanges with such a server, streamed or whole,
 tool calls, reasoning, helper requests that use up no step, slowness. Does not model: a mind (it obeys its script,

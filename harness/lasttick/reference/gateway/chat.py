@@ -9,7 +9,8 @@
 | `POST /v1/consultations` `{text}` | 200 `{answer}` |
 
 `Prefer` is RFC 7240's: who does not want to hold a connection open for a turn that takes minutes asks for the answer
-later. The platform's own staff chat with the admin token: a conversation without a dispatch org, so without a run and tools.
+later.
+The platform's own staff chat with the admin token: a conversation without a dispatch org, so without a run and tools.
 """
 
 from __future__ import annotations
