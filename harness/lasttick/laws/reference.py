@@ -20,7 +20,7 @@ from lasttick.targets.world import World
 
 Law: TypeAlias = Callable[..., Awaitable[None]]
 TTL_S = {"virtual": 20.0, "process": 2.0}
-ORG, ORDER = "org-a", "A-1"
+ORG, OTHER, ORDER = "org-a", "org-b", "A-1"
 DEVICES = ("phone-1=android", "phone-2=android", "ipad-1=ios@2")
 
 
@@ -55,11 +55,12 @@ async def hostagent(world: World) -> Deployment:
 
 
 async def gateway(world: World) -> Deployment:
-    """A tool gateway with a run of one organisation that lasts as long as the world, and its shipped profile."""
+    """A tool gateway with runs of two organisations that last as long as the world, and its shipped profile."""
     running = await world.gateway(agent="held", flag=True)
-    await running.org(ORG, bindings=["shop"], skills={"all": ["shop"]})
+    for org in (ORG, OTHER):
+        await running.org(org, bindings=["shop"], skills={"all": ["shop"]})
     await running.third_party.put_order(ORDER, status="paid")
-    run = await running.open_run(ORG, skill="all")
+    run, others = await running.open_run(ORG, skill="all"), await running.open_run(OTHER, skill="all")
     await running.set_manifest(run.id, ["shop:get_order", "shop:refund"])
     environ = {
         "LASTTICK_TARGET_URL": running.platform_url,
@@ -67,6 +68,8 @@ async def gateway(world: World) -> Deployment:
         "LASTTICK_AGENT_SECRET": running.secrets.agent_secret,
         "LASTTICK_RUNNER_TOKEN": running.token(ORG),
         "LASTTICK_RUN_ID": run.id,
+        "LASTTICK_OTHER_TOKEN": running.token(OTHER),
+        "LASTTICK_OTHER_RUN_ID": others.id,
     }
     loaded: Loaded = loads(profile_text("seed-gateway"), "seed-gateway", environ)
     return Deployment(
@@ -83,7 +86,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "lease": ("hostagent",),
     "session": ("hostagent",),
     "tools": ("hostagent",),
+    "session/bound-to-caller": ("hostagent", "gateway"),
     "tools/class-limit": ("gateway",),
+    "tools/tenant-isolated": ("gateway",),
 }
 """Which references can show the laws of a group, or one law."""
 
