@@ -97,7 +97,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "lease": ("hostagent",),
     "session": ("hostagent",),
     "tools": ("hostagent",),
+    "session/bound-to-caller": ("hostagent", "gateway"),
     "tools/class-limit": ("gateway",),
+    "tools/tenant-isolated": ("gateway",),
 }
 """Which references can show the laws of a group, or one law."""
 

@@ -1,0 +1,139 @@
+"""Can another tenant's caller use, lengthen or end a lease, by all or part of what its holder was told? Verbs only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lasttick import Target, control, must
+from lasttick.laws.caller import Caller
+from lasttick.laws.judges.interval import Span
+from lasttick.laws.said import Effect, Said
+from lasttick.laws.subject import RENEWING, Subject
+
+from .lease_stories import LATE
+from .leases import (
+    acquire_is_use,
+    acted,
+    begin,
+    conclude,
+    let_go,
+    renews,
+    span,
+    surely_until_s,
+    take,
+    term_of,
+    until_free,
+)
+from .tenants import Names, choices, must_be_as_absent, theirs
+
+ACTS = ("lease.use", "lease.renew", "lease.release")
+
+
+async def lease_is_isolated(target: Target, owner: Caller, other: Caller) -> None:
+    """He had it before her, so that he has names of his own for it, and it is known that he may have it at all."""
+    async with target.subject() as lease:
+        own = await _had(target, lease, other)
+        began = await begin(target, lease, owner)
+        tries = [_Try(target, lease, owner, other, verb, own) for verb in _acts_of(target, other)]
+        for one in tries:
+            if await one.all_fail():
+                began = await _still_hers(target, lease, owner, began, one.what)
+                target.case(f"a lease of {owner.name}, {one.verb} by {other.name}")
+        renewing = [one for one in tries if one.verb in RENEWING and one.names]
+        if renewing and (target.lease.busy != "provisions" or target.bound("lease.holder")):
+            await _not_lengthened(target, lease, owner, other, began, renewing)
+
+
+def _acts_of(target: Target, other: Caller) -> list[str]:
+    """What can be said about a lease: each verb once, and none that is only about a session, or asks for a lease."""
+    profile, acts = target.deployment.profile, {}
+    for verb in ACTS:
+        stands_for = profile.stands_for(verb, other.spec.route)
+        asks = stands_for == "lease.use" and acquire_is_use(target) and target.lease.busy != "refuses"
+        if other.can(verb) and not stands_for.startswith("session.") and not asks:
+            acts.setdefault(stands_for, verb)
+    return list(acts.values())
+
+
+async def _had(target: Target, lease: Subject, other: Caller) -> dict[str, Any]:
+    """What he is told of a lease of his own, which is over then."""
+    await acted(target, lease, other, await take(target, lease, other))
+    (told, *_) = lease.told(other)
+    freed = await let_go(target, lease, other)
+    await target.sleep(target.lag_s("lease.release") if freed is not None else term_of(target).high_s)
+    if other.over:
+        opened = await other.again()
+        control(opened.ok, f"{other.name} cannot open a session again", opened)
+    return told
+
+
+class _Try:
+    """One verb that he says about her lease. `names`: what her own call would name, empty when that is nothing."""
+
+    def __init__(
+        self, target: Target, lease: Subject, owner: Caller, other: Caller, verb: str, own: dict[str, Any]
+    ) -> None:
+        self.verb = verb
+        self.what = f"{other.name}'s {verb} of a lease of {owner.name}'s tenant"
+        self.names = theirs(owner, other, verb, lease.names)
+        self._target, self._lease, self._other, self._own = target, lease, other, own
+        self._known = [*own.values(), *lease.names.values(), *owner.names.values(), *other.names.values()]
+
+    async def all_fail(self) -> bool:
+        """Whether anything could be tried; raises LawFailed for what worked."""
+        own = {**self._target.deployment.profile.vars, **self._other.spec.vars, **self._other.names, **self._own}
+        # What is named alike for everybody, such as a resource, is not hidden; it is not his all the same.
+        tried = list(choices(self.names, own)) or [("what she names", self.names)]
+        for words, names in tried if self.names else ():
+            await self._fails(f"{self.what}, named by {words},", names)
+        return bool(self.names)
+
+    async def say(self, names: Names) -> Said:
+        about = {**self._own, **names}
+        inputs = {"lease.use": {"hold": 0.0}, "lease.renew": {"hold": 0.0, "ttl": self._target.lease.ttl_s}}
+        resource = about.get("resource", self._lease.name)
+        return await self._other.say(self.verb, about, **inputs.get(self.verb, {}), resource=resource)
+
+    async def _fails(self, what: str, names: Names) -> None:
+        said = await self.say(names)
+        if said.ok:
+            await self._target.effect_of(said)  # it may be on its way
+        done = await self._target.effects_with(said.mark)
+        here = [effect for effect in done if self._is_hers(effect)]
+        must(not here, f"{what} happened", said)
+        control(said.outcome != "lost", f"whether {what} happened is not known", said)
+        is_hidden = self._target.deployment.profile.tools.foreign == "hidden"
+        if self.verb == "lease.use":
+            must(not said.ok or bool(done), f"{what} was answered ok", said)
+        elif not is_hidden:
+            must(not said.ok, f"{what} was answered ok", said)
+        compared = is_hidden and await must_be_as_absent(self._target, what, self.say, names, self._known)
+        # Where nothing is known to look like it, an answer counts that says no; of an end, what she can still do.
+        control(compared or said.ok or said.refused, f"{what} was {said.answer}", said)
+
+    def _is_hers(self, effect: Effect) -> bool:
+        return None in (effect.resource, self._lease.resource) or effect.resource == self._lease.resource
+
+
+async def _still_hers(target: Target, lease: Subject, owner: Caller, began: Span, what: str) -> Span:
+    """She can go on; when her lease was last renewed."""
+    used = await lease.use(owner)
+    hers = used.answered_s < surely_until_s(began, target)
+    must(not (used.refused and hers), f"{owner.name} was refused what she holds after {what}", used)
+    control(used.ok, f"{owner.name} cannot use what she holds", used, timing=True)
+    control(await target.effect_of(used) is not None, "the holder's call did not reach the resource", used)
+    return span(used) if renews(target, "use") else began
+
+
+async def _not_lengthened(
+    target: Target, lease: Subject, owner: Caller, other: Caller, began: Span, tries: list[_Try]
+) -> None:
+    expected = term_of(target)
+    await target.until(began.sent_s + LATE * expected.low_s)
+    for one in tries:
+        await one.say(one.names)
+    control(target.now_s < surely_until_s(began, target), "the lease may have been over before he tried", timing=True)
+    look = await until_free(target, lease, other, began, expected)
+    what = f"the lease of {owner.name}, which {other.name} of another tenant tried to renew,"
+    await conclude(target, lease, other, look, what, expected)
+    target.case(f"a lease of {owner.name}, not lengthened by {other.name}")
