@@ -60,7 +60,7 @@ def test_our_tool_gateway() -> None:
     secrets = [f"LASTTICK_{name}" for name in ("AGENT_SECRET", "ADMIN_TOKEN", "RUNNER_TOKEN", "OTHER_TOKEN")]
     environ = dict.fromkeys(secrets, "s" * 9) | {"LASTTICK_TARGET_URL": "http://127.0.0.1:7"}
     found = running(profile_text("seed-gateway"), environ, agent=("get_order", "get_product"), idle=("terminal",))
-    assert found == sorted(TOOLS)
+    assert found == sorted(["session/bound-to-caller", "tools/tenant-isolated", *TOOLS])
 
 
 def test_our_host_agent() -> None:

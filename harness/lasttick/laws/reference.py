@@ -20,7 +20,7 @@ from lasttick.targets.world import World
 
 Law: TypeAlias = Callable[..., Awaitable[None]]
 TTL_S = {"virtual": 20.0, "process": 2.0}
-ORG, OTHER_ORG, ORDER, PRODUCT = "org-a", "org-b", "A-1", "P-1"
+ORG, OTHER_ORG, ORDER = "org-a", "org-b", "A-1"
 DEVICES = ("phone-1=android", "phone-2=android", "ipad-1=ios@2")
 
 
@@ -59,9 +59,8 @@ async def gateway(world: World) -> Deployment:
     running = await world.gateway(flag=True)
     await running.model.hold("Hold")
     await running.third_party.put_order(ORDER, status="paid")
-    await running.third_party.put_product(PRODUCT, name="a box")
-    for org_id, policies in ((ORG, {"shop:get_product": "deny"}), (OTHER_ORG, {})):
-        await running.org(org_id, bindings=["shop"], skills={"shop": ["shop"]}, policies=policies)
+    for org_id in (ORG, OTHER_ORG):
+        await running.org(org_id, bindings=["shop"], skills={"shop": ["shop"]})
 
     async def run(org_id: str, text: str, skill: str | None) -> str:
         begun = await running.chat(org_id, text, skill=skill, later=True)
@@ -69,7 +68,7 @@ async def gateway(world: World) -> Deployment:
         return begun.run_id
 
     shop = await run(ORG, "Hold the shop open", "shop")
-    await running.set_manifest(shop, ["shop:get_order", "shop:get_product", "shop:refund"])
+    await running.set_manifest(shop, ["shop:get_order", "shop:refund"])
     environ = {
         "LASTTICK_TARGET_URL": running.platform_url,
         "LASTTICK_THIRD_PARTY_URL": running.third_party.url,

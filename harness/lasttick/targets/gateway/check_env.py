@@ -28,9 +28,10 @@ def write_env(folder: Path, environ: Mapping[str, str]) -> Path:
         fd, temp = opened
         try:
             durable.write_all(fd, text.encode())
+            temp.replace(path)
         finally:
             os.close(fd)
-        temp.replace(path)
+            temp.unlink(missing_ok=True)
     except OSError as error:
         raise StartError(
             f"{path} cannot be written: {error.strerror or error}",

@@ -47,13 +47,12 @@ FILES = {
 }
 HELD_S = 3600.0
 """A turn with this word in its message lasts until somebody ends it: the agent does, after its `--turn`."""
-POLICIES = {ORG: {"shop:get_product": "deny"}, OTHER: {}}
 SCRIPTS = (
     Script("order", (Call.one("order_lookup__lookup", order_id="A-1"), Say("I found this: {result}"))),
     Script("Hold", (Say("Done.", after_s=HELD_S),)),
     Script("*", (Say("Ask me about your order."),)),
 )
-RECORDS = {"orders/A-1": {"status": "on its way", "carrier": "a snail"}, "products/P-1": {"name": "a box"}}
+ORDER = {"status": "on its way", "carrier": "a snail"}
 PASSED_ON = ("PATH", "PYTHONPATH", "VIRTUAL_ENV", "SSL_CERT_FILE", "TMPDIR", "TZ")
 """What the agent's container has of this process's environment, which may hold anything."""
 
@@ -81,7 +80,7 @@ async def _trial(options: PlatformOptions, environ: Mapping[str, str]) -> None:
 
             def demo(platform: Platform) -> None:
                 for org_id, token in chat_tokens.items():
-                    platform.catalogue.put_org(org_id, _org(token, POLICIES[org_id]))
+                    platform.catalogue.put_org(org_id, _org(token))
                 write_env(folder, _check_env(own_url, parts, secrets, chat_tokens))
                 _say_how(own_url, folder)
 
@@ -105,13 +104,12 @@ def _kept(path: Path) -> str:
     ).value
 
 
-def _org(chat_token: str, policies: Mapping[str, str]) -> dict[str, Any]:
+def _org(chat_token: str) -> dict[str, Any]:
     return {
         "chat_tokens": [chat_token],
         "bindings": [{"slug": slug, "state": "published"} for slug in ("order_lookup", "shop")],
         "skills": {"orders": ["order_lookup"], "shop": ["shop"]},
         "flags": {"tool_dispatch_enabled": True},
-        "policies": dict(policies),
     }
 
 
@@ -196,8 +194,7 @@ async def _tell(model: str, third_party: str) -> None:
     async with httpx.AsyncClient(trust_env=False) as http:
         for script in SCRIPTS:
             (await http.put(f"{model}/scripts", json=as_json(script))).raise_for_status()
-        for path, record in RECORDS.items():
-            (await http.put(f"{third_party}/data/{path}", json=record)).raise_for_status()
+        (await http.put(f"{third_party}/data/orders/A-1", json=ORDER)).raise_for_status()
 
 
 def _end(child: Child) -> None:
