@@ -16,7 +16,7 @@ from lasttick.laws.verdict import NotApplicable
 from .acts import LEASES, NO_ACT, Act, Foreign, act_of, foreign_tools, own_tools
 from .leases import term
 from .tenant_leases import lease_is_isolated
-from .tenants import Names, choices, must_be_as_absent, pairs_of, theirs
+from .tenants import Impostor, Names, choices, must_be_as_absent, own_of, pairs_of, theirs
 
 
 def _seconds(profile: Profile) -> float:
@@ -103,17 +103,18 @@ async def _tool_is_isolated(target: Target, foreign: Foreign, by: str) -> None:
 async def _calls_are_isolated(target: Target, owner: Caller, other: Caller) -> None:
     hers, his = await own_tools(target, owner), await own_tools(target, other)
     taken = theirs(owner, other, "tools.call")
-    own = {**other.target.deployment.profile.vars, **other.spec.vars, **other.names}
+    own = own_of(other)
     if not (hers and his and any(True for _ in choices(taken, own))):
         return
     # One that she has too, so that nothing but whose it is can be the reason.
     tool = next((name for name in his if name in hers), his[0])
-    known = [*own.values(), *owner.spec.vars.values(), *owner.names.values()]
+    known = [*own.values(), *own_of(owner).values()]
     async with act_of(target, tool) as act:
 
         async def say(names: Names) -> Said:
-            return await act.call(other, tool, about=names)
+            return await act.call(impostor.speaking(names), tool, about=names)
 
+        impostor = Impostor(owner, other)
         await _works(target, act, other, tool)
         for words, names in choices(taken, own):
             what = f"{other.name}'s call with {words} of {owner.name}'s tenant"
