@@ -37,8 +37,10 @@ async def lease_is_isolated(target: Target, owner: Caller, other: Caller) -> Non
         began = await begin(target, lease, owner)
         tries = [_Try(target, lease, owner, other, verb, own) for verb in _acts_of(target, other)]
         for one in tries:
-            if await one.all_fail():
+            for words, names in one.choices():
+                await one.fails(f"{one.what}, named by {words},", names)
                 began = await _still_hers(target, lease, owner, began, one.what)
+            if one.names:
                 target.case(f"a lease of {owner.name}, {one.verb} by {other.name}")
         renewing = [one for one in tries if one.verb in RENEWING and one.names]
         if renewing and (target.lease.busy != "provisions" or target.bound("lease.holder")):
@@ -82,14 +84,11 @@ class _Try:
         self._known = [*own_of(other, own).values(), *own_of(owner, lease.names).values()]
         self._impostor = Impostor(owner, other)
 
-    async def all_fail(self) -> bool:
-        """Whether anything could be tried; raises LawFailed for what worked."""
-        own = own_of(self._other, self._own)
+    def choices(self) -> list[tuple[str, dict[str, Any]]]:
+        """What to name, in words and as names; none where her own call names nothing."""
         # What is named alike for everybody, such as a resource, is not hidden; it is not his all the same.
-        tried = list(choices(self.names, own)) or [("what she names", self.names)]
-        for words, names in tried if self.names else ():
-            await self._fails(f"{self.what}, named by {words},", names)
-        return bool(self.names)
+        differing = list(choices(self.names, own_of(self._other, self._own)))
+        return differing or ([("what she names", self.names)] if self.names else [])
 
     async def say(self, names: Names) -> Said:
         about = {**self._own, **names}
@@ -98,7 +97,8 @@ class _Try:
             inputs |= {"hold": 0.0, "ttl": self._target.lease.ttl_s}
         return await self._impostor.speaking(names).say(self.verb, about, **inputs)
 
-    async def _fails(self, what: str, names: Names) -> None:
+    async def fails(self, what: str, names: Names) -> None:
+        """Raises LawFailed."""
         said = await self.say(names)
         if said.ok:
             await self._target.effect_of(said)  # it may be on its way
@@ -120,13 +120,16 @@ class _Try:
 
 
 async def _still_hers(target: Target, lease: Subject, owner: Caller, began: Span, what: str) -> Span:
-    """She can go on; when her lease was last renewed."""
+    """She can go on, and keeps it for what is tried next; when her lease was last renewed."""
     used = await lease.use(owner)
     hers = used.answered_s < surely_until_s(began, target)
     must(not (used.refused and hers), f"{owner.name} was refused what she holds after {what}", used)
     control(used.ok, f"{owner.name} cannot use what she holds", used, timing=True)
     control(await target.effect_of(used) is not None, "the holder's call did not reach the resource", used)
-    return span(used) if renews(target, "use") else began
+    if renews(target, "use"):
+        return span(used)
+    renewed = await lease.renew(owner) if renews(target, "renew") and owner.can("lease.renew") else None
+    return span(renewed) if renewed is not None and renewed.ok else began
 
 
 async def _not_lengthened(

@@ -58,14 +58,20 @@ def test_a_gateway(listings: dict[str, tuple[str, ...]], laws: list[str]) -> Non
 
 def test_our_tool_gateway() -> None:
     environ = {"LASTTICK_TARGET_URL": "http://127.0.0.1:7", "LASTTICK_AGENT_SECRET": "a" * 9}
-    environ["LASTTICK_RUNNER_TOKEN"] = "r" * 9
-    assert running(profile_text("seed-gateway"), environ) == ["tools/class-limit"]
+    environ |= {"LASTTICK_RUNNER_TOKEN": "r" * 9, "LASTTICK_OTHER_TOKEN": "o" * 9}
+    assert running(profile_text("seed-gateway"), environ) == [
+        "session/bound-to-caller",
+        "tools/class-limit",
+        "tools/no-secret-out",
+        "tools/tenant-isolated",
+    ]
 
 
 def test_our_host_agent() -> None:
     seen = dict.fromkeys(("alice", "bob", "carol"), ("swipe", "tap"))
     found = running(profile_text("seed-hostagent"), HOST, **seen, stranger=())
-    assert found == sorted(law for law in LAWS if law not in ("lease/clock-proof", "tools/class-limit"))
+    needs_more = ("lease/clock-proof", "tools/class-limit", "tools/tenant-isolated")
+    assert found == sorted(law for law in LAWS if law not in needs_more)
 
 
 def test_a_lease_service_without_sessions() -> None:

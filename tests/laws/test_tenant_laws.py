@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse
 
 from lasttick.engine.network import Delay
 
@@ -186,12 +186,8 @@ class Loose(Hidden):
         if self._does == "ends it" and of not in (None, caller):
             del self._replicas[0][session]
         if self._does == "looks at none":
-            mark = (await request.json())["mark"]
-            return (
-                self._do(mark, "")
-                if request.path_params["tool"] == "look" or caller == "alice"
-                else Response(None, 404)
-            )  # type: ignore[return-value]
+            known = caller == "alice" or request.path_params["tool"] == "look"
+            return self._do((await request.json())["mark"], "") if known else JSONResponse({}, 404)
         return await super().call(request)
 
 
