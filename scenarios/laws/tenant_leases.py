@@ -82,7 +82,7 @@ class _Try:
         self.names = theirs(owner, other, verb, lease.names)
         self._target, self._lease, self._other, self._own = target, lease, other, own
         self._known = [*own_of(other, own).values(), *own_of(owner, lease.names).values()]
-        self._impostor = Impostor(owner, other)
+        self._impostor = Impostor(owner, other, self.names)
 
     def choices(self) -> list[tuple[str, dict[str, Any]]]:
         """What to name, in words and as names; none where her own call names nothing."""

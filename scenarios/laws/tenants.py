@@ -64,14 +64,16 @@ def own_of(caller: Caller, told: Names | None = None) -> dict[str, Any]:
 
 
 class Impostor:
-    """`other` in sessions of `owner`'s, or of nobody's: who speaks when `names` has a session's id in it."""
+    """`other` in sessions of `owner`'s, or of nobody's. `names`: what of hers will be named."""
 
-    def __init__(self, owner: Caller, other: Caller) -> None:
+    def __init__(self, owner: Caller, other: Caller, names: Names) -> None:
         self._owner, self._other = owner, other
         self._twins: dict[str, Caller] = {}
-        other.knows(owner)
+        if any(name == SESSION_ID or name in owner.names for name in names):
+            other.knows(owner)
 
     def speaking(self, names: Names) -> Caller:
+        """Who says a call with these names: in a session of his own, or in the one that they name."""
         session_id = names.get(SESSION_ID)
         if session_id is None:
             return self._other
@@ -93,9 +95,9 @@ def choices(theirs: Names, own: Names) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 async def must_be_as_absent(target: Target, what: str, say: Say, taken: Names, known: Sequence[Any]) -> bool:
-    """Asks for what is not there, for what is another's, and again for what is not there. Whether it could be compared.
+    """Asks for what is another's beside what is not there, in every order. Whether it could be compared.
 
-    A difference counts when it is there every time. `known`: values that somebody has.
+    A difference counts when it is there every time. `known`: values that somebody has. Raises LawFailed, NotShown.
     """
     nobodys = absent_names(taken, known)
     if nobodys is None:

@@ -208,6 +208,48 @@ def test_without_two_tenants_it_is_not_applicable() -> None:
     assert on(ToolServer(), PROFILE).reason.endswith("the profile names none")
 
 
+def test_where_nothing_is_one_tenants_it_is_not_applicable() -> None:
+    profile = TOOLS.replace('may = ["look", "paint"]', 'may = ["look"]').replace(
+        'headers = { X-Session = "{session}" }\n', ""
+    )
+    ruled = on(ToolServer(), profile)
+    assert (ruled.word, ruled.reason[:38]) == ("not_applicable", "needs something of one tenant's: a too")
+
+
+def test_a_credential_is_never_borrowed() -> None:
+    own = 'headers = {{ Authorization = "Bearer {{token}}" }}\nvars = {{ token = "${{{}}}" }}'
+    profile = TOOLS
+    for name in ("ALICE", "BOB"):
+        profile = profile.replace(f'headers = {{ Authorization = "Bearer ${{{name}}}" }}', own.format(name))
+    call = 'json = { mark = "{mark}" }'
+    assert on(Hidden(), profile.replace(call, 'json = { mark = "{mark}", with = "{token}" }')).cases == CASES
+
+
+# -- sessions of a tenant
+
+OF_TENANT = TOOLS.replace("[session.open]", '[session]\nof = "tenant"\n[session.open]')
+
+
+@pytest.mark.parametrize(
+    ("server", "word", "cases"),
+    [
+        (ToolServer(), "pass", ("a call of bob", "an end by bob", "a call of alice", "an end by alice")),
+        (ToolServer("any-session"), "fail", ()),
+        (ToolServer("anyone-ends"), "fail", ("a call of bob",)),
+    ],
+)
+def test_a_session_of_a_tenant_is_of_no_use_to_the_others(
+    server: ToolServer, word: str, cases: tuple[str, ...]
+) -> None:
+    ruled = judged(BOUND, server.app, OF_TENANT, ENVIRON)
+    assert (ruled.word, ruled.cases) == (word, cases), ruled
+
+
+def test_within_a_tenant_it_is() -> None:
+    ruled = judged(BOUND, ToolServer("any-session").app, OF_TENANT.replace('"blue"', '"red"'), ENVIRON)
+    assert (ruled.word, ruled.reason[:50]) == ("not_applicable", "needs a second caller of another tenant with other")
+
+
 # -- somebody's leases
 
 
