@@ -41,7 +41,7 @@ async def test_tenant_isolated(target: Target) -> None:
         for foreign in await foreign_tools(target):
             if (foreign.allowed.name, foreign.other.name) in pairs:
                 for route in foreign.routes():
-                    await _tool_is_isolated(target, await foreign.on(route), f" by {route}" if route else "")
+                    await _tool_is_isolated(target, await foreign.on(route), f" on route {route}" if route else "")
         for owner, other in pairs:
             await _calls_are_isolated(target, await _opened(target, owner), await _opened(target, other))
     elif not has_leases:
@@ -73,7 +73,7 @@ async def _works(target: Target, act: Act, caller: Caller, tool: str) -> Said:
 # -- a tool that only the other tenant has
 
 
-async def _tool_is_isolated(target: Target, foreign: Foreign, by: str) -> None:
+async def _tool_is_isolated(target: Target, foreign: Foreign, where: str) -> None:
     tool, owner, other = foreign.tool, foreign.allowed, foreign.other
     own = await own_tools(target, other)
     if not own:
@@ -84,7 +84,7 @@ async def _tool_is_isolated(target: Target, foreign: Foreign, by: str) -> None:
         said, effects = await target.sandwich(
             lambda: act.well_and_let_go(owner), lambda: act.call(other, tool), lambda: act.well_and_let_go(owner)
         )
-        what = f"{other.name}'s call of {tool}, which only {owner.name}'s tenant has{by},"
+        what = f"{other.name}'s call of {tool}, which only {owner.name}'s tenant has{where},"
         must(not effects, f"{what} happened all the same", said)
         must(not said.ok, f"{what} was answered ok", said)
         control(said.outcome != "lost", f"whether {other.name} had {tool} is not known", said)
@@ -98,7 +98,7 @@ async def _tool_is_isolated(target: Target, foreign: Foreign, by: str) -> None:
 
             known = [tool, *own, *target.deployment.profile.callers[owner.name].may]
             await must_be_as_absent(target, what, say, {"called": tool}, known)
-        target.case(f"{tool} of {owner.name}, by {other.name}{by}")
+        target.case(f"{tool} of {owner.name}, by {other.name}{where}")
 
 
 # -- a session, a run or a name of the other tenant's
