@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from lasttick import Target, control, must
 from lasttick.laws.caller import Caller
-from lasttick.laws.judges.interval import Span
+from lasttick.laws.judges.interval import Interval, Span
 from lasttick.laws.said import Effect, Said
 from lasttick.laws.subject import RENEWING, Subject
 
@@ -24,7 +25,7 @@ from .leases import (
     term_of,
     until_free,
 )
-from .tenants import Names, choices, must_be_as_absent, theirs
+from .tenants import Impostor, Names, choices, must_be_as_absent, own_of, theirs
 
 ACTS = ("lease.use", "lease.renew", "lease.release")
 
@@ -36,8 +37,10 @@ async def lease_is_isolated(target: Target, owner: Caller, other: Caller) -> Non
         began = await begin(target, lease, owner)
         tries = [_Try(target, lease, owner, other, verb, own) for verb in _acts_of(target, other)]
         for one in tries:
-            if await one.all_fail():
+            for words, names in one.choices():
+                await one.fails(f"{one.what}, named by {words},", names)
                 began = await _still_hers(target, lease, owner, began, one.what)
+            if one.names:
                 target.case(f"a lease of {owner.name}, {one.verb} by {other.name}")
         renewing = [one for one in tries if one.verb in RENEWING and one.names]
         if renewing and (target.lease.busy != "provisions" or target.bound("lease.holder")):
@@ -46,7 +49,8 @@ async def lease_is_isolated(target: Target, owner: Caller, other: Caller) -> Non
 
 def _acts_of(target: Target, other: Caller) -> list[str]:
     """What can be said about a lease: each verb once, and none that is only about a session, or asks for a lease."""
-    profile, acts = target.deployment.profile, {}
+    profile = target.deployment.profile
+    acts: dict[str, str] = {}
     for verb in ACTS:
         stands_for = profile.stands_for(verb, other.spec.route)
         asks = stands_for == "lease.use" and acquire_is_use(target) and target.lease.busy != "refuses"
@@ -77,24 +81,24 @@ class _Try:
         self.what = f"{other.name}'s {verb} of a lease of {owner.name}'s tenant"
         self.names = theirs(owner, other, verb, lease.names)
         self._target, self._lease, self._other, self._own = target, lease, other, own
-        self._known = [*own.values(), *lease.names.values(), *owner.names.values(), *other.names.values()]
+        self._known = [*own_of(other, own).values(), *own_of(owner, lease.names).values()]
+        self._impostor = Impostor(owner, other, self.names)
 
-    async def all_fail(self) -> bool:
-        """Whether anything could be tried; raises LawFailed for what worked."""
-        own = {**self._target.deployment.profile.vars, **self._other.spec.vars, **self._other.names, **self._own}
+    def choices(self) -> list[tuple[str, dict[str, Any]]]:
+        """What to name, in words and as names; none where her own call names nothing."""
         # What is named alike for everybody, such as a resource, is not hidden; it is not his all the same.
-        tried = list(choices(self.names, own)) or [("what she names", self.names)]
-        for words, names in tried if self.names else ():
-            await self._fails(f"{self.what}, named by {words},", names)
-        return bool(self.names)
+        differing = list(choices(self.names, own_of(self._other, self._own)))
+        return differing or ([("what she names", self.names)] if self.names else [])
 
     async def say(self, names: Names) -> Said:
         about = {**self._own, **names}
-        inputs = {"lease.use": {"hold": 0.0}, "lease.renew": {"hold": 0.0, "ttl": self._target.lease.ttl_s}}
-        resource = about.get("resource", self._lease.name)
-        return await self._other.say(self.verb, about, **inputs.get(self.verb, {}), resource=resource)
+        inputs: dict[str, Any] = {"resource": about.get("resource", self._lease.name)}
+        if self.verb != "lease.release":
+            inputs |= {"hold": 0.0, "ttl": self._target.lease.ttl_s}
+        return await self._impostor.speaking(names).say(self.verb, about, **inputs)
 
-    async def _fails(self, what: str, names: Names) -> None:
+    async def fails(self, what: str, names: Names) -> None:
+        """Raises LawFailed."""
         said = await self.say(names)
         if said.ok:
             await self._target.effect_of(said)  # it may be on its way
@@ -116,13 +120,16 @@ class _Try:
 
 
 async def _still_hers(target: Target, lease: Subject, owner: Caller, began: Span, what: str) -> Span:
-    """She can go on; when her lease was last renewed."""
+    """She can go on, and keeps it for what is tried next; when her lease was last renewed."""
     used = await lease.use(owner)
     hers = used.answered_s < surely_until_s(began, target)
     must(not (used.refused and hers), f"{owner.name} was refused what she holds after {what}", used)
     control(used.ok, f"{owner.name} cannot use what she holds", used, timing=True)
     control(await target.effect_of(used) is not None, "the holder's call did not reach the resource", used)
-    return span(used) if renews(target, "use") else began
+    if renews(target, "use"):
+        return span(used)
+    renewed = await lease.renew(owner) if renews(target, "renew") and owner.can("lease.renew") else None
+    return span(renewed) if renewed is not None and renewed.ok else began
 
 
 async def _not_lengthened(
@@ -135,5 +142,6 @@ async def _not_lengthened(
     control(target.now_s < surely_until_s(began, target), "the lease may have been over before he tried", timing=True)
     look = await until_free(target, lease, other, began, expected)
     what = f"the lease of {owner.name}, which {other.name} of another tenant tried to renew,"
-    await conclude(target, lease, other, look, what, expected)
+    # That it ended early is another law's.
+    await conclude(target, lease, other, look, what, Interval(-math.inf, expected.high_s))
     target.case(f"a lease of {owner.name}, not lengthened by {other.name}")

@@ -64,7 +64,9 @@ def _bound(profile: Profile) -> dict[str, list[str]]:
 
 def _needs_sessions(act: Act, caller: Caller) -> None:
     if not act.is_in_session_of(caller):
-        raise NotApplicable("needs calls that present a session: an MCP session id, or what session.open puts out")
+        raise NotApplicable(
+            "needs calls that present a session: an MCP session id, what session.open puts out, or session.vars"
+        )
 
 
 async def _works(act: Act, owner: Caller) -> Said:

@@ -16,7 +16,7 @@ from lasttick.laws.verdict import NotApplicable
 from .acts import LEASES, NO_ACT, Act, Foreign, act_of, foreign_tools, own_tools
 from .leases import term
 from .tenant_leases import lease_is_isolated
-from .tenants import Names, choices, must_be_as_absent, pairs_of, theirs
+from .tenants import Impostor, Names, choices, must_be_as_absent, own_of, pairs_of, theirs
 
 
 def _seconds(profile: Profile) -> float:
@@ -41,7 +41,7 @@ async def test_tenant_isolated(target: Target) -> None:
         for foreign in await foreign_tools(target):
             if (foreign.allowed.name, foreign.other.name) in pairs:
                 for route in foreign.routes():
-                    await _tool_is_isolated(target, await foreign.on(route), f" by {route}" if route else "")
+                    await _tool_is_isolated(target, await foreign.on(route), f" on route {route}" if route else "")
         for owner, other in pairs:
             await _calls_are_isolated(target, await _opened(target, owner), await _opened(target, other))
     elif not has_leases:
@@ -49,6 +49,10 @@ async def test_tenant_isolated(target: Target) -> None:
     if has_leases:
         owner, other = pairs[0]
         await lease_is_isolated(target, await _opened(target, owner), await _opened(target, other))
+    if not target.cases:
+        raise NotApplicable(
+            "needs something of one tenant's: a tool, a session, a lease, or a var that both have and use"
+        )
 
 
 async def _opened(target: Target, name: str) -> Caller:
@@ -69,7 +73,7 @@ async def _works(target: Target, act: Act, caller: Caller, tool: str) -> Said:
 # -- a tool that only the other tenant has
 
 
-async def _tool_is_isolated(target: Target, foreign: Foreign, by: str) -> None:
+async def _tool_is_isolated(target: Target, foreign: Foreign, where: str) -> None:
     tool, owner, other = foreign.tool, foreign.allowed, foreign.other
     own = await own_tools(target, other)
     if not own:
@@ -80,7 +84,7 @@ async def _tool_is_isolated(target: Target, foreign: Foreign, by: str) -> None:
         said, effects = await target.sandwich(
             lambda: act.well_and_let_go(owner), lambda: act.call(other, tool), lambda: act.well_and_let_go(owner)
         )
-        what = f"{other.name}'s call of {tool}, which only {owner.name}'s tenant has{by},"
+        what = f"{other.name}'s call of {tool}, which only {owner.name}'s tenant has{where},"
         must(not effects, f"{what} happened all the same", said)
         must(not said.ok, f"{what} was answered ok", said)
         control(said.outcome != "lost", f"whether {other.name} had {tool} is not known", said)
@@ -94,7 +98,7 @@ async def _tool_is_isolated(target: Target, foreign: Foreign, by: str) -> None:
 
             known = [tool, *own, *target.deployment.profile.callers[owner.name].may]
             await must_be_as_absent(target, what, say, {"called": tool}, known)
-        target.case(f"{tool} of {owner.name}, by {other.name}{by}")
+        target.case(f"{tool} of {owner.name}, by {other.name}{where}")
 
 
 # -- a session, a run or a name of the other tenant's
@@ -103,17 +107,18 @@ async def _tool_is_isolated(target: Target, foreign: Foreign, by: str) -> None:
 async def _calls_are_isolated(target: Target, owner: Caller, other: Caller) -> None:
     hers, his = await own_tools(target, owner), await own_tools(target, other)
     taken = theirs(owner, other, "tools.call")
-    own = {**other.target.deployment.profile.vars, **other.spec.vars, **other.names}
+    own = own_of(other)
     if not (hers and his and any(True for _ in choices(taken, own))):
         return
     # One that she has too, so that nothing but whose it is can be the reason.
     tool = next((name for name in his if name in hers), his[0])
-    known = [*own.values(), *owner.spec.vars.values(), *owner.names.values()]
+    known = [*own.values(), *own_of(owner).values()]
     async with act_of(target, tool) as act:
 
         async def say(names: Names) -> Said:
-            return await act.call(other, tool, about=names)
+            return await act.call(impostor.speaking(names), tool, about=names)
 
+        impostor = Impostor(owner, other, taken)
         await _works(target, act, other, tool)
         for words, names in choices(taken, own):
             what = f"{other.name}'s call with {words} of {owner.name}'s tenant"

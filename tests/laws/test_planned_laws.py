@@ -66,7 +66,8 @@ def test_our_tool_gateway() -> None:
 def test_our_host_agent() -> None:
     seen = dict.fromkeys(("alice", "bob", "carol"), ("swipe", "tap"))
     found = running(profile_text("seed-hostagent"), HOST, **seen, stranger=())
-    assert found == sorted(law for law in LAWS if law not in ("lease/clock-proof", "tools/class-limit"))
+    needs_more = ("lease/clock-proof", "tools/class-limit", "tools/tenant-isolated")
+    assert found == sorted(law for law in LAWS if law not in needs_more)
 
 
 def test_a_lease_service_without_sessions() -> None:

@@ -97,11 +97,18 @@ class Caller:
         spec = self.spec if route is None else self.spec.model_copy(update={"route": route})
         return self.target.keep(Caller(self.target, self.name, spec))
 
-    def borrow(self, other: Caller) -> None:
-        """From now on present the other's session, with one's own credentials; it is not this caller's to end."""
-        self.wire.borrow(other.wire)
+    def borrow(self, other: Caller, session_id: str | None = None) -> None:
+        """From now on present the other's session, with one's own credentials; it is not this caller's to end.
+
+        `session_id`: this id in place of the one that the other's session has.
+        """
+        self.wire.borrow(other.wire, session_id)
         self.names = dict(other.names)
         self.over = True
+        self.knows(other)
+
+    def knows(self, other: Caller) -> None:
+        """It has what the other's session goes by: an answer that repeats it gives nothing away."""
         now_s = self.target.now_s
         reply = Reply(True, raw=f"presents the session {other.session}; nothing was sent")
         self.target.note(self._said("session.borrow", "ok", reply, now_s, now_s, inputs={"of": other.name}))

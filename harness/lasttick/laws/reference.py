@@ -98,6 +98,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "tools": ("hostagent",),
     "session/bound-to-caller": ("hostagent", "gateway"),
     "tools/class-limit": ("gateway",),
+    "tools/no-secret-out": ("hostagent", "gateway"),
     "tools/tenant-isolated": ("gateway",),
 }
 """Which references can show the laws of a group, or one law."""

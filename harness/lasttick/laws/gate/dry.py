@@ -84,8 +84,8 @@ class _DryWire(Wire):
     def session_id(self) -> str | None:
         return self._session_id
 
-    def borrow(self, other: Wire) -> None:
-        self._session_id = other.session_id
+    def borrow(self, other: Wire, session_id: str | None = None) -> None:
+        self._session_id = session_id or other.session_id
 
     async def open(self) -> Reply:
         raise WouldRun
