@@ -98,7 +98,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "tools": ("hostagent",),
     "session/bound-to-caller": ("hostagent", "gateway"),
     "tools/class-limit": ("gateway",),
+    "tools/hidden-is-refused": ("hostagent", "gateway"),
     "tools/no-secret-out": ("hostagent", "gateway"),
+    "tools/refused-is-untouched": ("hostagent", "gateway"),
     "tools/tenant-isolated": ("gateway",),
 }
 """Which references can show the laws of a group, or one law."""
