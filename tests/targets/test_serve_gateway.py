@@ -89,6 +89,7 @@ def test_all_of_it_to_try(started: Callable[..., Served], tmp_path: Path) -> Non
         (run,) = http.get("/v1/admin/runs", params={"org_id": "demo"}, headers=as_admin).json()["runs"]
         assert run["metadata"]["runtimeManifest"] == {"allowedTools": ["order_lookup:lookup"]}
     assert "try: curl " in served.said()
+    assert f"check: . {folder}/check.env, " in served.said()
     assert token not in served.said()
     for file in [*sorted(folder.glob("gateway_*.json")), folder / "check.env"]:
         assert file.stat().st_mode & 0o077 == 0, file

@@ -28,8 +28,7 @@ from lasttick.reference.hostagent import private_file
 from lasttick.reference.hostagent.start_error import StartError
 from lasttick.reference.hostagent.tokens import TOKEN, TOKEN_BYTES, token_urlsafe
 from lasttick.targets.children import POLL_S, Child, ChildFailed
-from lasttick.targets.gateway import serve
-from lasttick.targets.gateway.check_env import write_env
+from lasttick.targets.gateway import check_env, serve
 from lasttick.targets.gateway.container import LANGUAGE, hermes_home, prepare
 from lasttick.targets.gateway.secrets import runner_token
 from lasttick.targets.gateway.serve import PlatformOptions
@@ -81,7 +80,7 @@ async def _trial(options: PlatformOptions, environ: Mapping[str, str]) -> None:
             def demo(platform: Platform) -> None:
                 for org_id, token in chat_tokens.items():
                     platform.catalogue.put_org(org_id, _org(token))
-                write_env(folder, _check_env(own_url, parts, secrets, chat_tokens))
+                check_env.write_env(folder, _environ_of_check(own_url, parts, secrets, chat_tokens))
                 _say_how(own_url, folder)
 
             await serve.platform(
@@ -113,7 +112,9 @@ def _org(chat_token: str) -> dict[str, Any]:
     }
 
 
-def _check_env(url: str, parts: Parts, secrets: Mapping[str, str], chat_tokens: Mapping[str, str]) -> dict[str, str]:
+def _environ_of_check(
+    url: str, parts: Parts, secrets: Mapping[str, str], chat_tokens: Mapping[str, str]
+) -> dict[str, str]:
     """What the profile `seed-gateway` asks of its environment, but for the runs; and what opens those."""
     wall_s = SystemClock().wall().timestamp()
     tokens = {org_id: runner_token(secrets["RUNNER_JWT_SECRET"], wall_s, org_id, {}) for org_id in (ORG, OTHER)}
@@ -139,6 +140,7 @@ def _say_how(url: str, folder: Path) -> None:
         url,
         folder / CHAT_FILES[ORG],
     )
+    log.info("check: . %s, then as docs/gateway.md says", folder / check_env.NAME)
 
 
 @dataclass(frozen=True, slots=True)
