@@ -96,6 +96,13 @@ MUTANTS = [
         patch=lambda seam: seam.replace(executors, "http_json", LooseJson),
     ),
     Mutant(
+        "gateway/infinity-is-a-number",
+        breaks="GW-18",
+        text="1e999 is read as infinity, which no answer can hold: the call ends in an error that nobody caught",
+        killed_by=UPSTREAM + "a-broken-third-party-is-a-code[garbage]",
+        patch=lambda seam: seam.replace(http_json, "_finite", float),
+    ),
+    Mutant(
         "gateway/upstream-words-passed-on",
         breaks="GW-18",
         text="the error page of a third party, which may repeat credentials, goes on to the caller",

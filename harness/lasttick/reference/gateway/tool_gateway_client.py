@@ -74,7 +74,8 @@ class ToolGatewayClient:
         # Their messages may quote the request, so none goes on.
         except (httpx.HTTPError, httpx.InvalidURL, OSError):
             raise _failed("GATEWAY_UNREACHABLE", "the gateway is not reached", "an answer", "try later") from None
-        answer = None if content is None else _object(content)
+        # One deeper than what the gateway takes, since it wraps the result.
+        answer = None if content is None else http_json.parse_object(content, http_json.DEPTH_MAX + 1)
         if answer is not None and self._holds_credential(answer):
             raise _failed("GATEWAY_GARBAGE", "the gateway's answer repeats a credential", "a result", "report it")
         if status == 200 and answer is not None and answer.get("ok") is True and "result" in answer:
@@ -161,14 +162,3 @@ def _refused(status: int, answer: Mapping[str, Any] | None) -> ToolFailed:
         return _failed("GATEWAY_REDIRECTS", f"the gateway answered HTTP {status}", "an answer of its own", _ASK)
     name = "GATEWAY_ERROR" if status >= 400 else "GATEWAY_GARBAGE"
     return _failed(name, f"the gateway's answer, HTTP {status}, can not be read", "a result or a code", "try later")
-
-
-def _object(content: bytes) -> dict[str, Any] | None:
-    """A JSON object that can go on; one deeper than what the gateway takes, since it wraps the result."""
-    try:
-        value = json.loads(content)
-        json.dumps(value, allow_nan=False)
-    except (ValueError, RecursionError):
-        return None
-    too_deep = http_json.deeper_than(http_json.DEPTH_MAX + 1, value, content)
-    return value if isinstance(value, dict) and not too_deep else None
