@@ -113,6 +113,17 @@ def begins_anew(right: Any) -> Callable[..., Any]:
     return merged
 
 
+def made_writable(right: Any) -> Callable[..., Any]:
+    """Whoever owns the file may write it, whatever its mode says."""
+
+    def _read(path: Path) -> Any:
+        if path.is_file():
+            path.chmod(path.stat().st_mode | 0o200)
+        return right(path)
+
+    return _read
+
+
 def in_place(path: Path, found: Any, after: bytes) -> bool:
     path.write_bytes(after)
     return True
@@ -232,6 +243,13 @@ MUTANTS: list[Mutant] = [
         text="a file that cannot be merged is replaced by one with our server alone",
         killed_by=BOOT + "what-cannot-be-merged-is-left-as-it-is[no YAML]",
         patch=lambda seam: seam.wrap(config_merge, "merged", begins_anew),
+    ),
+    Mutant(
+        "gateway/registration-forces-read-only",
+        breaks="GW-16",
+        text="a file that its operator made read-only is made writable, and written",
+        killed_by=BOOT + "what-is-no-file-to-write-is-left-as-it-is[read-only]",
+        patch=lambda seam: seam.wrap(config_file, "_read", made_writable),
     ),
     Mutant(
         "gateway/registration-keeps-nothing-after-kill",

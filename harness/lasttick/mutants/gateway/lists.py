@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -42,6 +42,11 @@ def by_slug_then_action(slugs: Iterable[str], registry: Registry) -> list[str]:
 def any_text(part: object) -> bool:
     """May this be a slug? The separator is not looked for."""
     return isinstance(part, str) and bool(part)
+
+
+def actions_are_optional(right: Any) -> Callable[..., Any]:
+    """An entry that does not say which actions it has is a tool that has none."""
+    return lambda slug, entry: right(slug, {"actions": [], **entry} if isinstance(entry, Mapping) else entry)
 
 
 def missing_is_read(right: Any) -> Callable[..., Any]:
@@ -114,6 +119,13 @@ MUTANTS: list[Mutant] = [
         text="a slug or an action may hold the separator, so a pair can be read in two ways",
         killed_by=EXPANSION + "a-name-that-would-break-a-list-is-refused[slug]",
         patch=lambda seam: seam.replace(tool_registry, "well_formed", any_text),
+    ),
+    Mutant(
+        "gateway/registry-entry-without-actions",
+        breaks="GW-10",
+        text="an entry of the registry that lost its actions is loaded as a tool that has none",
+        killed_by=EXPANSION + "an-entry-that-is-none-is-refused[no actions]",
+        patch=lambda seam: seam.wrap(tool_registry, "_kind", actions_are_optional),
     ),
     Mutant(
         "gateway/missing-class-is-read",
