@@ -39,7 +39,7 @@ async def test_the_org_is_taken_as_it_stands(world: World) -> None:
     await door.run.end()
 
 
-@scenario("GW-02", "GW-01")
+@scenario("GW-02")
 @given(
     org_id=st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False),

@@ -89,6 +89,17 @@ def without_the_skill(right: Any) -> Callable[..., Any]:
     return intersect
 
 
+def drafts_hide(right: Any) -> Callable[..., Any]:
+    """A tool that is bound once more as a draft is still being drafted."""
+
+    def intersect(bindings: Any, skill: Any, org_id: str, registry: Registry) -> Any:
+        bindings = tuple(bindings)
+        drafted = [binding.slug for binding in bindings if binding.state != tool_registry.PUBLISHED]
+        return [slug for slug in right(bindings, skill, org_id, registry) if slug not in drafted]
+
+    return intersect
+
+
 MUTANTS: list[Mutant] = [
     Mutant(
         "gateway/expand-includes-write-actions",
@@ -171,5 +182,12 @@ MUTANTS: list[Mutant] = [
         text="a binding that says write does not narrow a read",
         killed_by=LISTS + "one-thing-missing-and-there-is-no-tool",
         patch=lambda seam: seam.replace(tool_registry, "narrowed", registry_decides),
+    ),
+    Mutant(
+        "gateway/draft-hides-published",
+        breaks="GW-20",
+        text="a draft of a binding takes away what is published beside it",
+        killed_by=LISTS + "two-bindings-of-one-tool-list-it-once",
+        patch=lambda seam: seam.wrap(tool_registry, "intersect_read_tools", drafts_hide),
     ),
 ]

@@ -65,6 +65,11 @@ def without(option: str) -> Callable[[Any], Any]:
     return lambda right: lambda *given: [part for part in right(*given) if part != option]
 
 
+def no_toolset(right: Any) -> Callable[..., Any]:
+    """The program is told of its tools by the variable alone."""
+    return lambda program, prompt, mcp_tools: right(program, prompt, ())
+
+
 def terminal_too(right: Any) -> Callable[..., Any]:
     def argv(*given: Any) -> list[str]:
         return ["humanwork,terminal" if part == manifest.TOOLSET else part for part in right(*given)]
@@ -211,6 +216,14 @@ MUTANTS: list[Mutant] = [
         text='the text "false" turns the flag on',
         killed_by=AS_BEFORE,
         patch=lambda seam: seam.wrap(manifest, "resolve_specialist_toolsets", any_truth),
+    ),
+    Mutant(
+        "gateway/toolset-never-chosen",
+        breaks="GW-12",
+        ruling=10,
+        text="a turn with tools is started without -t humanwork, beside the terminal that prints the secret",
+        killed_by="gateway/flag-off/with-tools-every-channel-is-different",
+        patch=lambda seam: seam.wrap(secret_fence, "hermes_argv", no_toolset),
     ),
     Mutant(
         "gateway/toolset-with-flag-off",

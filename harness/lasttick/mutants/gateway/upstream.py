@@ -6,12 +6,33 @@ from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
+import httpx
+
 from lasttick.mutants import Mutant
 from lasttick.reference.gateway import executors, http_json, tool_gateway_client
 from lasttick.reference.gateway.executors import Executors
 from lasttick.reference.gateway.humanwork import Humanwork
 
 UPSTREAM = "gateway/upstream/"
+
+
+def gives_up_early(right: Any) -> Callable[..., Any]:
+    def __init__(self: Executors, url: str | None, *, transport: Any, timeout_s: float) -> None:
+        right(self, url, transport=transport, timeout_s=timeout_s / 2)
+
+    return __init__
+
+
+def unforeseen(right: Any) -> Callable[..., Any]:
+    """Nobody thought of a connection that breaks."""
+
+    async def _result(self: Executors, request: Any) -> Any:
+        try:
+            return await right(self, request)
+        except httpx.TransportError as error:
+            raise RuntimeError("unforeseen") from error
+
+    return _result
 
 
 def waits_for_ever(right: Any) -> Callable[..., Any]:
@@ -87,6 +108,20 @@ MUTANTS = [
         text="a third party that takes its time is waited for as long as it takes",
         killed_by=UPSTREAM + "a-slow-third-party-is-waited-for-until-its-bound[1000]",
         patch=lambda seam: seam.wrap(Executors, "__init__", waits_for_ever),
+    ),
+    Mutant(
+        "gateway/upstream-gives-up-early",
+        breaks="GW-18",
+        text="a third party that answers within its bound is not waited for",
+        killed_by=UPSTREAM + "a-slow-third-party-is-waited-for-until-its-bound[-1]",
+        patch=lambda seam: seam.wrap(Executors, "__init__", gives_up_early),
+    ),
+    Mutant(
+        "gateway/upstream-down-is-unforeseen",
+        breaks="GW-18",
+        text="a third party that hangs up is an error that nobody caught",
+        killed_by=UPSTREAM + "a-broken-third-party-is-a-code[down]",
+        patch=lambda seam: seam.wrap(Executors, "_result", unforeseen),
     ),
     Mutant(
         "gateway/upstream-garbage-is-a-result",

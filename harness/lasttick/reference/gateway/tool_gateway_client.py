@@ -97,8 +97,7 @@ class ToolGatewayClient:
         headers = credentials(self._environ)
         if not headers:
             raise _failed("CREDENTIAL_NOT_CONFIGURED", "there is no credential for the gateway", "one", _ASK)
-        if not all(_HEADER_VALUE.fullmatch(value) for value in headers.values()):
-            # A line break would end the header and start one of a stranger's choice.
+        if not can_be_sent(headers):
             raise _failed(
                 "CREDENTIAL_UNUSABLE", "the credential for the gateway can not be sent", "printable ASCII", _ASK
             )
@@ -144,6 +143,11 @@ def credentials(environ: Mapping[str, str]) -> dict[str, str]:
         return {"x-agent-secret": secret, "authorization": f"Bearer {secret}"}
     token = platform_api_token(environ)
     return {} if token is None else {"authorization": f"Bearer {token}"}
+
+
+def can_be_sent(headers: Mapping[str, str]) -> bool:
+    """Printable ASCII without outer blanks: a line break would end the header and start one of a stranger's choice."""
+    return all(_HEADER_VALUE.fullmatch(value) for value in headers.values())
 
 
 _ASK = "tell whoever runs the agent"
