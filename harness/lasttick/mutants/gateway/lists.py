@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
 
 from lasttick.model import tool_registry
-from lasttick.model.tool_registry import Action, Binding, Registry
+from lasttick.model.tool_registry import Action, Binding, Registry, RegistryError
 from lasttick.mutants import Mutant
 from lasttick.reference.gateway.catalogue import Catalogue
 from lasttick.reference.gateway.database import org
@@ -42,6 +43,20 @@ def by_slug_then_action(slugs: Iterable[str], registry: Registry) -> list[str]:
 def any_text(part: object) -> bool:
     """May this be a slug? The separator is not looked for."""
     return isinstance(part, str) and bool(part)
+
+
+def bad_entries_skipped(right: Any) -> Callable[..., Any]:
+    """What can not be read of a registry is left out of it."""
+
+    def from_data(data: Any) -> Any:
+        read = {}
+        for slug, entry in data.items():
+            with suppress(RegistryError):
+                right({slug: entry})
+                read[slug] = entry
+        return right(read)
+
+    return from_data
 
 
 def actions_are_optional(right: Any) -> Callable[..., Any]:
@@ -130,6 +145,13 @@ MUTANTS: list[Mutant] = [
         text="a slug or an action may hold the separator, so a pair can be read in two ways",
         killed_by=EXPANSION + "a-name-that-would-break-a-list-is-refused[slug]",
         patch=lambda seam: seam.replace(tool_registry, "well_formed", any_text),
+    ),
+    Mutant(
+        "gateway/registry-entry-is-skipped",
+        breaks="GW-10",
+        text="an entry that can not be read is left out, and whoever sent the registry is told that it is in force",
+        killed_by=EXPANSION + "an-entry-that-is-none-is-refused[null]",
+        patch=lambda seam: seam.wrap(Registry, "from_data", bad_entries_skipped),
     ),
     Mutant(
         "gateway/registry-entry-without-actions",
