@@ -50,7 +50,8 @@ def a_text(seam: Seam) -> AbstractContextManager[None]:
             for name in AS_TEXT:
                 stack.enter_context(seam.replace(OpaqueSecret, name, as_text(name)))
             stack.enter_context(seam.replace(OpaqueSecret, "__bool__", lambda self: True))
-            stack.enter_context(seam.replace(OpaqueSecret, "__reduce_ex__", object.__reduce_ex__))
+            for name in ("__reduce__", "__reduce_ex__"):
+                stack.enter_context(seam.replace(OpaqueSecret, name, getattr(object, name)))
             yield
 
     return all_of_them()
