@@ -123,6 +123,17 @@ def test_only_the_first_mebibyte_is_read(extra: int, fits: bool) -> None:
         assert answer["error"]["code"] == -32700
 
 
+def test_a_body_that_is_cut_in_the_middle_of_its_chunks() -> None:
+    """Cut at a mebibyte, the first message is whole, and what comes behind it is not looked at."""
+
+    async def chunks() -> Any:
+        yield json.dumps(PING).encode() + b" " * (1 << 19)
+        yield b" " * (1 << 19)
+        yield b"not JSON any more"
+
+    assert sent("POST", "/mcp", content=chunks()).json()["result"] == {}
+
+
 def test_a_body_in_chunks() -> None:
     async def chunks() -> Any:
         data = json.dumps(PING).encode()
@@ -264,6 +275,16 @@ def test_stop_cuts_waits_and_lets_other_calls_end() -> None:
         return loop.time(), wait.status_code, other.json()["result"]["structuredContent"]["data"]
 
     assert bridged(body) == (3, 204, {"seen": True})
+
+
+def test_a_wait_that_begins_after_stop_is_cut_too() -> None:
+    async def body(bridge: Bridge, loop: VirtualLoop) -> Any:
+        await bridge.app.stop(4.5)
+        params = {"name": "vaultclaw_waiting", "arguments": {"s": 600}}
+        answer = await bridge.http.post("/mcp", json={**PING, "method": "tools/call", "params": params})
+        return answer.status_code, loop.time()
+
+    assert bridged(body) == (204, 0.25)
 
 
 def test_stop_does_not_wait_for_ever() -> None:
