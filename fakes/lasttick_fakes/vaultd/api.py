@@ -26,41 +26,23 @@ decision: approve or deny}`. Source: contract vaultclaw 8.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from lasttick_fakes.http_json import shown
 from lasttick_fakes.vaultd import approval as lifecycle
 from lasttick_fakes.vaultd import principals as scopes
+from lasttick_fakes.vaultd.call import Call, invalid, not_valid
 from lasttick_fakes.vaultd.connectors import as_json
 from lasttick_fakes.vaultd.plans import check_plan
 from lasttick_fakes.vaultd.principals import Principal, need_scope
 from lasttick_fakes.vaultd.profiles import check_profile, not_found
 from lasttick_fakes.vaultd.refusal import VaultError
 from lasttick_fakes.vaultd.state import Work
-from lasttick_fakes.vaultd.validate import Problem, report, validate
+from lasttick_fakes.vaultd.validate import report, validate
 from lasttick_fakes.vaultd.views import job_view, run_answer
-from lasttick_fakes.vaultd.work import Now, Workroom
+from lasttick_fakes.vaultd.work import Workroom
 
 JOB_PATH, RUN_PATH, CONNECTOR_PATH = "/v0/jobs/", "/v0/connectors/plans/runs/", "/v0/connectors/"
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call as it is judged. `ident` is the last segment of the path where the call names one; `body` as sent."""
-
-    who: Principal
-    now: Now
-    query: Mapping[str, str]
-    body: Any
-    ident: str = ""
-
-    def text(self, name: str) -> str:
-        """A member of the body, or of the query for GET. Raises VaultError (400)."""
-        given = self.query.get(name) if self.body is None else _object(self.body, "the body").get(name)
-        if not isinstance(given, str) or not given.strip():
-            raise _invalid(name, given, "text that is not blank")
-        return given.strip()
 
 
 Handler = Callable[["Api", Call], dict[str, Any]]
@@ -121,14 +103,14 @@ class Api:
 
     def plan_validate(self, call: Call) -> dict[str, Any]:
         need_scope(call.who, scopes.PLANS_EXECUTE)
-        return report(check_plan(_object(call.body, "the body").get("plan"), self.state.connectors))
+        return report(check_plan(call.members().get("plan"), self.state.connectors))
 
     def plan_execute(self, call: Call) -> dict[str, Any]:
         need_scope(call.who, scopes.PLANS_EXECUTE)
-        body = _object(call.body, "the body")
+        body = call.members()
         problems = check_plan(body.get("plan"), self.state.connectors)
         if problems:
-            raise _not_valid(problems[0].code, problems)
+            raise not_valid(problems[0].code, problems)
         return self._run_answer(self.room.begin_run(call.who, body["plan"], body.get("plan_input"), call.now), call)
 
     def plan_run(self, call: Call) -> dict[str, Any]:
@@ -144,10 +126,10 @@ class Api:
         need_scope(call.who, scopes.PENDING_READ)
         states = [one for one in call.query.get("states", "").split(",") if one] or list(lifecycle.STATES)
         if odd := [one for one in states if one not in lifecycle.STATES]:
-            raise _invalid("states", odd[0], " or ".join(lifecycle.STATES))
+            raise invalid("states", odd[0], " or ".join(lifecycle.STATES))
         limit = call.query.get("limit", "50")
         if not (limit.isascii() and limit.isdigit() and 0 < len(limit) <= 18 and int(limit)):
-            raise _invalid("limit", limit, "a whole number from 1")
+            raise invalid("limit", limit, "a whole number from 1")
         filters = [name for name in ("connector_id", "verb", "agent_id", "challenge_id") if call.query.get(name)]
         if "challenge_id" in filters:  # asked for by every hand-off: not a walk over all
             one = self.state.approvals.get(call.query["challenge_id"])
@@ -166,7 +148,7 @@ class Api:
     def decide(self, call: Call) -> dict[str, Any]:
         decision = call.text("decision")
         if decision not in lifecycle.DECISIONS:
-            raise _invalid("decision", decision, " or ".join(lifecycle.DECISIONS))
+            raise invalid("decision", decision, " or ".join(lifecycle.DECISIONS))
         challenge_id, pending_id = call.text("challenge_id"), call.text("pending_id")
         return {"item": lifecycle.item(self.room.decide(call.who, challenge_id, pending_id, decision, call.now))}
 
@@ -216,7 +198,7 @@ class Api:
 
     def upsert_profile(self, call: Call) -> dict[str, Any]:
         need_scope(call.who, scopes.PROFILES_WRITE)
-        profile = check_profile(_object(call.body, "the body").get("profile"))
+        profile = check_profile(call.members().get("profile"))
         mine = self.state.profiles.setdefault(call.who.tenant, {})
         created = profile["profile_id"] not in mine
         mine[profile["profile_id"]] = profile
@@ -226,9 +208,9 @@ class Api:
 
     def suggest(self, call: Call) -> dict[str, Any]:
         need_scope(call.who, scopes.TYPES_SUGGEST)
-        query, top_k = call.text("query").casefold(), _object(call.body, "the body").get("top_k", 5)
+        query, top_k = call.text("query").casefold(), call.members().get("top_k", 5)
         if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
-            raise _invalid("top_k", top_k, "a whole number from 1")
+            raise invalid("top_k", top_k, "a whole number from 1")
         scored = [(sum(word in query for word in one["words"]), one) for one in self.state.types]
         found = sorted((-score, one["type_id"], one["title"]) for score, one in scored if score)
         items = [{"type_id": type_id, "title": title, "score": -score} for score, type_id, title in found]
@@ -255,7 +237,7 @@ class Api:
         """Connector, verb and inner request of a body that validates. Raises VaultError (400)."""
         problems = validate(call.body, self.state.connectors, self.state.policy)
         if problems:
-            raise _not_valid("INVALID_ARGUMENT", problems)
+            raise not_valid("INVALID_ARGUMENT", problems)
         return call.body["connector_id"], call.body["verb"], call.body.get("request", {})
 
     def _work(self, call: Call, code: str) -> Work:
@@ -297,28 +279,12 @@ def _need_one_of(who: Principal, first: str, second: str) -> None:
     need_scope(who, second if second in who.scopes else first)
 
 
-def _object(value: Any, name: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise _invalid(name, value, "an object")
-    return value
-
-
 def _shown(binding: Mapping[str, Any]) -> dict[str, Any]:
     return {name: binding[name] for name in ("connector_id", "verb", "slot", "secret_id", "revoked")}
 
 
 def _revoked(profile: Mapping[str, Any]) -> bool:
     return profile.get("revoked") is True
-
-
-def _invalid(name: str, value: Any, expected: str) -> VaultError:
-    message = f"{name} is {shown(value)}; expected {expected}; correct it."
-    return VaultError(400, "INVALID_ARGUMENT", message, {"field": name, "expected": expected})
-
-
-def _not_valid(code: str, problems: list[Problem]) -> VaultError:
-    first = problems[0]
-    return VaultError(400, code, f"{first.message} ({len(problems)} in all)", {"errors": report(problems)["errors"]})
 
 
 def _no_work(code: str, ident: str) -> VaultError:

@@ -25,27 +25,25 @@ tests/fakes/vaultd.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from urllib.parse import parse_qsl, unquote
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from lasttick.model.vaultclaw.json_text import canonical, parse, sha256_hex, sorted_keys
+from lasttick.model.vaultclaw.json_text import parse
 from lasttick.ports import Clock
-from lasttick_fakes.http_json import HANDLERS, Refused, after_seq, answer, parse_object, read_body
+from lasttick_fakes.http_json import BODY_BYTES_MAX, HANDLERS, Refused, after_seq, answer, read_body, shown
 from lasttick_fakes.thirdparty.log import Log, Seen
 from lasttick_fakes.thirdparty.trouble import HEAL, garbage
 from lasttick_fakes.vaultd import control, trouble
-from lasttick_fakes.vaultd.api import Api, Call
 from lasttick_fakes.vaultd.approval import item
 from lasttick_fakes.vaultd.broken import Broken, half_of
-from lasttick_fakes.vaultd.principals import Principal, principal_of
+from lasttick_fakes.vaultd.door import Delivery, Door
+from lasttick_fakes.vaultd.principals import Principal
 from lasttick_fakes.vaultd.refusal import VaultError
 from lasttick_fakes.vaultd.scripted import Troubles
 from lasttick_fakes.vaultd.state import VaultState, load
@@ -54,23 +52,8 @@ from lasttick_fakes.vaultd.work import Now, Workroom
 UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ERROR_PAGE = "<!doctype html><title>Error</title><h1>Something went wrong</h1>"
 STATE_BYTES_MAX = 64 << 20
-KEY_HEADER = "idempotency-key"
 NO_ANSWER = 0
 """The status of a call whose caller left, or whose connection broke."""
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """One call as its bytes came. `path` and `query` are raw."""
-
-    method: str
-    path: str
-    query: str
-    headers: tuple[tuple[str, str], ...]
-    body: bytes
-
-    def header(self, name: str) -> str | None:
-        return next((value for key, value in self.headers if key.lower() == name), None)
 
 
 class VaultDaemon:
@@ -154,15 +137,16 @@ class VaultDaemon:
         except Refused as refused:
             # A body that was refused before it was whole is logged all the same: the call did arrive.
             seq = self._arrived(Delivery(request.method, path, query, headers, b""))
-            await self._send(
-                seq, _error(VaultError(refused.status, "BODY_REFUSED", str(refused))), scope, receive, send
-            )
+            error = VaultError(refused.status, "BODY_REFUSED", str(refused))
+            await self._send(seq, answer(error.as_json(), error.status), scope, receive, send)
             return
         seq = self._arrived(delivery)
         await self._send(seq, await self._meet(delivery, receive), scope, receive, send)
 
     async def _send(self, seq: int, response: Response, scope: Any, receive: Any, send: Any) -> None:
         status = NO_ANSWER if isinstance(response, Broken) else response.status_code
+        # An id of the vault's own, which no client should take for the one that it sent.
+        response.headers["x-request-id"] = f"vault-{seq}"
         self._log.answered(seq, status)
         self._tell("vault.answer", {"seq": seq, "status": status})
         await response(scope, receive, send)
@@ -201,45 +185,16 @@ class VaultDaemon:
         return Broken()
 
     def _deliver(self, delivery: Delivery) -> Response:
-        """Judge one call and carry it out, in one go: nothing comes between its look and its change."""
-        now = self._now()
-        self._room.settle(now)
-        try:
-            who = principal_of(self._room.state.tokens, delivery.header("authorization"))
-            handler, ident = self._api.find(delivery.method, delivery.path)
-            body = _parsed(delivery.body) if delivery.method == "POST" else None
-            call = Call(who, now, _query(delivery.query), body, unquote(ident))
-            key = delivery.header(KEY_HEADER) if delivery.method == "POST" else None
-            if not key:
-                return answer(handler(self._api, call))
-            return answer(self._once(who, delivery.path, key, body, lambda: handler(self._api, call)))
-        except VaultError as error:
-            return _error(error)
-
-    def _once(self, who: Principal, path: str, key: str, body: Any, do: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """The answer of before for a key that is known; a refusal is not remembered. Raises VaultError (409)."""
-        name = canonical([who.tenant, who.agent_id, path, key])
-        digest = sha256_hex(canonical(sorted_keys(body)))
-        before = self._room.state.answered.get(name)
-        if before is None:
-            # Nothing that is answered later may change what was answered now: the text of it is kept.
-            before = {"digest": digest, "answer": canonical(do())}
-            self._room.state.answered[name] = before
-        elif before["digest"] != digest:
-            raise VaultError(
-                409,
-                "IDEMPOTENCY_CONFLICT",
-                "The idempotency key came before with another body; expected the same one; use a fresh key.",
-            )
-        return parse(before["answer"])
+        status, body = self._door.deliver(delivery, self._now())
+        return answer(body, status)
 
     def _arrived(self, delivery: Delivery) -> int:
         """Write a call; returns its seq."""
-        target = f"{delivery.path}?{delivery.query}" if delivery.query else delivery.path
+        target = delivery.target
         body = delivery.body.decode("utf-8", "replace")
         seq = self._log.arrived(delivery.method, target, delivery.headers, body)
         try:
-            who = principal_of(self._room.state.tokens, delivery.header("authorization"))
+            who = self._door.who(delivery)
         except VaultError:
             who = Principal("")
         about = {"seq": seq, "method": delivery.method, "path": target, "body": body}
@@ -258,7 +213,7 @@ class VaultDaemon:
         return answer({"items": [{**item(one), "tenant": one.tenant} for one in self.state.approvals.values()]})
 
     async def _make_trouble(self, request: Request) -> Response:
-        body = parse_object(await read_body(request))
+        body = await _object(request)
         if body == {"kind": HEAL}:
             self.heal()
         else:
@@ -266,30 +221,28 @@ class VaultDaemon:
         return answer(control.OK)
 
     async def _script_answers(self, request: Request) -> Response:
-        body = parse_object(await read_body(request))
+        body = await _object(request)
         body["count"] = body.pop("times", 1)
         self.trouble(trouble.parse({**body, "kind": "answer"}))
         return answer(control.OK)
 
     async def _begin(self, request: Request) -> Response:
         kind = "JOB" if request.url.path.endswith("jobs") else "PLAN_RUN"
-        return answer(control.begin(self._room, kind, parse_object(await read_body(request)), self._now()))
+        return answer(control.begin(self._room, kind, await _object(request), self._now()))
 
     async def _cancel(self, request: Request) -> Response:
-        body = parse_object(await read_body(request))
+        body = await _object(request)
         self._room.settle(self._now())
         return answer(control.cancel(self._room, body, self._now()))
 
     async def _put(self, request: Request) -> Response:
         given = request.path_params
-        return answer(
-            control.put(self.state, given["kind"], given.get("ident", ""), parse_object(await read_body(request)))
-        )
+        return answer(control.put(self.state, given["kind"], given.get("ident", ""), await _object(request)))
 
     async def _state(self, request: Request) -> Response:
         if request.method == "GET":
             return answer(self.state.dump())
-        body = parse_object(await read_body(request, STATE_BYTES_MAX))
+        body = await _object(request, STATE_BYTES_MAX)
         try:
             state = load(body)
         except (TypeError, KeyError, AttributeError) as error:
@@ -307,7 +260,7 @@ class VaultDaemon:
 
     def _use(self, state: VaultState) -> None:
         self._room = Workroom(state, self._tell)
-        self._api = Api(self._room)
+        self._door = Door(self._room)
 
     def _now(self) -> Now:
         return Now(self._clock.now_ns(), (self._clock.wall() - UNIX_EPOCH) // timedelta(milliseconds=1))
@@ -317,24 +270,13 @@ class VaultDaemon:
             self._on_event(kind, data)
 
 
-def _error(error: VaultError) -> Response:
-    return answer(error.as_json(), error.status)
-
-
-def _parsed(body: bytes) -> Any:
-    """The value of a body. Raises VaultError (400)."""
+async def _object(request: Request, bytes_max: int = BODY_BYTES_MAX) -> dict[str, Any]:
+    """A body of the tests' side, read as the vault reads its own. Raises Refused (400, 413)."""
+    body = await read_body(request, bytes_max)
     try:
         value = parse(body)
     except ValueError:
         value = None
-    if value is None:
-        raise VaultError(400, "INVALID_ARGUMENT", "The body is no JSON value; expected an object; correct it.")
+    if not isinstance(value, dict):
+        raise Refused(400, f"the body is {shown(body)}; expected one JSON object; correct it")
     return value
-
-
-def _query(text: str) -> Mapping[str, str]:
-    """The first value of each key."""
-    found: dict[str, str] = {}
-    for key, value in parse_qsl(text, keep_blank_values=True):
-        found.setdefault(key, value)
-    return found

@@ -288,6 +288,11 @@ def test_cancelled_work_is_over(run) -> None:
         assert (await bench.job(job["job_id"]))["status"] == "CANCELLED"
         assert bench.vault.effects() == []
         assert (await bench.call("POST", "/control/cancel", {"id": "job_9"})).status_code == 404
+        done = await bench.ask()
+        await bench.decide(done, "approve")
+        await bench.ok("POST", "/control/cancel", {"id": done["job_id"]})
+        after = await bench.job(done["job_id"])
+        assert (after["status"], "pending_approval" in after) == ("SUCCEEDED", False), "what has ended stays so"
 
     run(story)
 
@@ -322,6 +327,24 @@ def test_two_who_approve_at_once_run_it_once(run) -> None:
         assert len(bench.vault.effects()) == 1
 
     run(story)
+
+
+def test_the_same_calls_at_the_same_times_make_the_same_history(run) -> None:
+    histories = []
+
+    async def story(bench):
+        await bench.put(
+            "persons", {"persons": [{"decision": "approve", "after_s": 7, "times": 1}, {"decision": "never"}]}
+        )
+        await asyncio.gather(*(bench.ask(token=token) for token in ("vc-agent", "vc-other-agent", "vc-agent")))
+        await bench.until(2000)
+        histories.append((await bench.get("/state"), bench.events))
+
+    run(story)
+    run(story)
+    assert histories[0] == histories[1]
+    ends = [data["t_ns"] for kind, data in histories[0][1] if kind == "vault.work" and data["status"] != "PENDING"]
+    assert ends == [7_000_000_000, 7_000_000_000, 900_000_000_000, 900_000_000_000]
 
 
 def test_events_tell_the_life_and_no_token(run) -> None:

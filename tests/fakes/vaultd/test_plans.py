@@ -132,9 +132,26 @@ def test_known_values_take_the_branch_and_unknown_ones_are_extracted(run) -> Non
     run(story)
 
 
+def test_a_run_that_failed_on_its_way_is_not_run_again_under_its_key(run) -> None:
+    async def story(bench):
+        plan = send_plan()
+        plan["steps"][1]["request_bindings"] = [bind("/draft_id", "step_output", "/nothing", "create")]
+        given = {"plan": plan, "plan_input": {"to": []}}
+        first = await bench.call("POST", EXECUTE, given, key="k")
+        again = await bench.call("POST", EXECUTE, given, key="k")
+        assert (first.status_code, first.json()["error"]["code"]) == (422, "PLAN_BINDING_SOURCE_MISSING")
+        assert (again.status_code, again.json()) == (first.status_code, first.json())
+        assert len(bench.vault.effects()) == 1
+        assert (await bench.call("POST", EXECUTE, given, key="k2")).status_code == 422
+        assert len(bench.vault.effects()) == 2
+
+    run(story)
+
+
 def test_the_step_that_fails_is_named(run) -> None:
     async def story(bench):
         given = {"plan": passport_plan(), "plan_input": {"slots": SLOTS, "document_id": "doc-1"}}
+        await bench.put("documents/doc-1", {"tenant": "globex", "type_id": "identity.passport"})
         error = (await bench.call("POST", EXECUTE, given)).json()["error"]
         assert (error["code"], error["details"]["step_id"]) == ("DOCUMENT_NOT_FOUND", "extract")
         await bench.put(
@@ -172,6 +189,8 @@ def test_the_step_that_fails_is_named(run) -> None:
             "PLAN_BINDING_INVALID",
         ),
         ({"step": {"default_success_next_step_id": "x"}}, "/steps/0/default_success_next_step_id", "PLAN_STEP_INVALID"),
+        ({"step": {"request_bindings": {"path": "/x", "ref": {}}}}, "/steps/0/request_bindings", "PLAN_STEP_INVALID"),
+        ({"step": {"success_branches": {"next_step_id": "send"}}}, "/steps/0/success_branches", "PLAN_STEP_INVALID"),
         ({"step": {"success_branches": [7]}}, "/steps/0/success_branches/0", "PLAN_STEP_INVALID"),
     ],
 )

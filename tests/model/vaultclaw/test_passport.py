@@ -31,7 +31,7 @@ REQUEST = Request("a@b.com", "S", "", "doc_1", dict.fromkeys(SLOTS, "") | {"give
     [
         ("send it to a@b.com and c@d.org", "a@b.com"),
         ("Ada <ada.l+x%y_z-1@mail.example.co.uk>.", "ada.l+x%y_z-1@mail.example.co.uk"),
-        ("@b.com a@b c@d.e x@y.zz9", "x@y.zz"),
+        ("@b.com a@b c@d.e x@y.zz", "x@y.zz"),
         ("a@b@c.com", "b@c.com"),
         ("no address", ""),
         ("", ""),

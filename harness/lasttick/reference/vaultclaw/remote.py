@@ -29,9 +29,8 @@ from lasttick.model.vaultclaw.sources import (
     remote_listed,
 )
 from lasttick.reference.vaultclaw.catalog.catalog import Catalog
+from lasttick.reference.vaultclaw.dialer import Transports
 from lasttick.reference.vaultclaw.inflated import BodyRefused, inflated
-
-Transports = Callable[[str | None], httpx.AsyncBaseTransport | None]
 
 FETCH_S = 20.0
 BODY_MAX = 16 << 20
@@ -111,18 +110,18 @@ class RemoteSources:
             async with asyncio.timeout(FETCH_S):
                 transport = self._transports(None) or httpx.AsyncHTTPTransport()
                 async with httpx.AsyncClient(transport=transport, trust_env=False, timeout=None) as client:
-                    return await _followed(client, httpx.URL(url), _origin(source["index_url"]), token)
+                    return await _followed(client, url, _origin(httpx.URL(source["index_url"])), token)
         except TimeoutError:
             raise _no_answer(url, f"nothing whole came within {FETCH_S:g} s") from None
-        except httpx.TransportError as error:
+        except (httpx.TransportError, UnicodeError) as error:  # the resolver's word for a label too long
             raise _no_answer(url, str(error) or type(error).__name__) from None
         except httpx.InvalidURL as error:
             raise fetch_failed(f"{url} can not be fetched: {error}", {"cause": str(error), "url": url}) from None
 
 
-async def _followed(client: httpx.AsyncClient, url: httpx.URL, own: Origin, token: str | None) -> bytes:
+async def _followed(client: httpx.AsyncClient, first: str, own: Origin, token: str | None) -> bytes:
     """GET, and GET again where it leads. `httpx.Auth()`: no credentials out of a URL."""
-    first = str(url)
+    url = httpx.URL(first)
     carried = token is not None
     for _ in range(REDIRECTS_MAX + 1):
         carried = keeps_token(own, _origin(url), carried)
@@ -135,9 +134,6 @@ async def _followed(client: httpx.AsyncClient, url: httpx.URL, own: Origin, toke
             url = url.join(response.headers["location"])
         finally:
             await response.aclose()
-        if origin(url.scheme, url.host, url.port) is None:
-            cause = f"redirected to a URL of scheme {url.scheme[:20]!r}, which is not fetched"
-            raise fetch_failed(f"{first} {cause}", {"cause": cause, "url": first})
     cause = f"redirected more than {REDIRECTS_MAX} times"
     raise fetch_failed(f"{first} {cause}", {"cause": cause, "url": first})
 
@@ -154,12 +150,11 @@ async def _body(response: httpx.Response, url: str) -> bytes:
     return data
 
 
-def _origin(url: httpx.URL | str) -> Origin:
+def _origin(url: httpx.URL) -> Origin:
     """The origin that is dialled, as the HTTP library reads the URL: two readers could differ, to a thief's delight."""
-    read = httpx.URL(url)
-    found = origin(read.scheme, read.host, read.port)
+    found = origin(url.scheme, url.host, url.port)
     if found is None:
-        raise httpx.InvalidURL("no http or https URL with a host")
+        raise httpx.InvalidURL(f"it leads to a URL of scheme {url.scheme[:20]!r}, which is neither http nor https")
     return found
 
 

@@ -64,28 +64,28 @@ class Vaultd(FakeHandle):
         return str(self._part.socket)
 
     async def token(
-        self, agent: str, *, tenant: str, scopes: Sequence[str] | None = None, approver: bool = False
+        self, agent: str = "", *, tenant: str, scopes: Sequence[str] | None = None, approver: str = ""
     ) -> str:
-        """A new token of this agent or approver, hidden in the trace. `scopes` None: all."""
+        """A new token of an agent, or of a person who may decide (`approver`), hidden in the trace. `scopes` None: all
+        of an agent's."""
         token = f"vat-{self._world.random('vault-tokens').getrandbits(128):032x}"
-        hide(self._world.trace.redact, token, f"[token of {agent}]")
+        hide(self._world.trace.redact, token, f"[token of {agent or approver}]")
         await self.register(token, agent, tenant=tenant, scopes=scopes, approver=approver)
         return token
 
     async def register(
         self,
         token: str,
-        agent: str,
+        agent: str = "",
         *,
         tenant: str,
         scopes: Sequence[str] | None = None,
-        approver: bool = False,
+        approver: str = "",
     ) -> None:
         """Make the daemon know this token."""
-        known: dict[str, Any] = {"agent_id": agent, "tenant": tenant, "approver": approver}
-        if scopes is not None:
-            known["scopes"] = list(scopes)
-        await self.control("PUT", f"/control/tokens/{token}", known)
+        named = {"agent_id": agent, "approver": approver, "scopes": None if scopes is None else list(scopes)}
+        known = {name: value for name, value in named.items() if value or value == []}
+        await self.control("PUT", f"/control/tokens/{token}", {"tenant": tenant, **known})
 
     async def effects(self) -> list[dict[str, Any]]:
         """What was really executed, in order."""

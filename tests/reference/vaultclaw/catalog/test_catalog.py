@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.model.vaultclaw.bundles import HTTP_HASH, HTTP_RECIPES, any_json, bent, bundle, bundle_like, recipe
 
 from lasttick.engine.clock import VirtualClock
 from lasttick.model.vaultclaw.envelope import ToolFailure
 from lasttick.model.vaultclaw.json_text import canonical, parse
 from lasttick.reference.vaultclaw.catalog.catalog import Catalog
 
+from ....model.vaultclaw.bundles import HTTP_HASH, HTTP_RECIPES, any_json, bent, bundle, bundle_like, recipe
 from .shelf import check_agreement, on_disk, opened, several, snapshot, used
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.model.vaultclaw.bundles import bundle
 
 from lasttick.model.vaultclaw.envelope import ToolFailure
 from lasttick.reference.vaultclaw.catalog.catalog import Catalog
 from lasttick.reference.vaultclaw.catalog.files import Before
 from lasttick.targets.forked import NOBODY, Barrier, Forked
 
+from ....model.vaultclaw.bundles import bundle
 from .shelf import check_agreement, on_disk, opened, several, used, used_live
 
 OLD, NEW = bundle("a", "1", "old"), bundle("a", "1", "new")
@@ -190,6 +190,16 @@ def test_a_root_that_is_a_file(tmp_path: Path) -> None:
         assert info.value.code == "MCP_INTERNAL"
         assert (info.value.details["operation"], info.value.details["path"]) == ("mkdir", str(root))
     assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_root_behind_a_closed_door(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    prepared(closed / "root", [OLD])
+    closed.chmod(0o600)
+    ended = Forked(lambda: str(used(closed / "root", lambda c: c.list())), uid=NOBODY).wait()
+    closed.chmod(0o700)
+    assert "ToolFailure" in ended.text
+    assert "Permission denied" in ended.text
 
 
 def test_a_root_that_can_not_be_written(tmp_path: Path) -> None:

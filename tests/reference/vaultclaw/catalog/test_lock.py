@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.model.vaultclaw.bundles import bundle
 
 from lasttick.engine.clock import VirtualClock
 from lasttick.engine.loop import VirtualLoop, run_virtual
 from lasttick.model.vaultclaw.envelope import ToolFailure
 from lasttick.reference.vaultclaw.catalog.catalog import Catalog
 
+from ....model.vaultclaw.bundles import bundle
 from .shelf import check_agreement, opened
 
 

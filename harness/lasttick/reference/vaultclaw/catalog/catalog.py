@@ -6,6 +6,7 @@ index, which the next start puts right (ruling VC-15). Source: contract vaultcla
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -176,10 +177,13 @@ class Catalog:
     async def _locked(self) -> AsyncIterator[None]:
         """Hold the lock, with the layout in place; the body does not await."""
         async with self._lock.held():
-            self._files.make_folder(self._bundles.folder)
-            if not self._sources_path.exists():
-                self._write_sources([])
+            self._lay_out()
             yield
+
+    def _lay_out(self) -> None:
+        self._files.make_folder(self._bundles.folder)
+        if not os.path.exists(self._sources_path):
+            self._write_sources([])
 
     def _known(self) -> Records | None:
         """What the index file says; None when there is none that can be read."""
@@ -245,9 +249,10 @@ def _conflict(cookbook_id: str, version: str) -> ToolFailure:
 
 
 def _not_found(details: Record) -> ToolFailure:
+    place = ", ".join(f"{name} {value!r}" for name, value in details.items())
     return ToolFailure(
         "MCP_CATALOG_NOT_FOUND",
-        f"the catalog has nothing for {details}; expected what vaultclaw_cookbooks_list or vaultclaw_recipes_search "
+        f"the catalog has nothing for {place}; expected what vaultclaw_cookbooks_list or vaultclaw_recipes_search "
         "shows (contract vaultclaw 15); look there",
         details,
     )

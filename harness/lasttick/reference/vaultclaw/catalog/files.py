@@ -77,7 +77,7 @@ class Files:
                 return []
 
     def make_folder(self, folder: Path) -> None:
-        if not folder.is_dir():
+        if not os.path.isdir(folder):  # which never raises, other than Path's
             with self.step("mkdir", folder):
                 os.makedirs(folder, exist_ok=True)
             if folder != self.root:
@@ -116,7 +116,7 @@ class Files:
         self.remove_empty(folder)
 
     def remove_empty(self, folder: Path) -> None:
-        if folder != self.root and folder.is_dir() and not self.names(folder):
+        if folder != self.root and os.path.isdir(folder) and not self.names(folder):
             with self.step("rmdir", folder):
                 os.rmdir(folder)
             self._sync(folder.parent)

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from lasttick.model.vaultclaw.arguments import as_object, string
 from lasttick.model.vaultclaw.envelope import ToolFailure
 from lasttick.model.vaultclaw.json_text import canonical, parse, sha256_hex
 from lasttick.model.vaultclaw.records import Record
@@ -30,7 +31,7 @@ async def seed(catalog: Catalog, folder: Path, clock: Clock, say: Callable[[str]
     manifest_hash = sha256_hex(canonical(manifest))
     marker = _marker(await catalog.read_file(MARKER))
     if marker.get("version") == VERSION and marker.get("manifest_hash") == manifest_hash:
-        await _warn_of_deleted(catalog, marker, say)
+        await _warn_of_deleted(catalog, say)
         return
     bundles = [await _seeded(catalog, folder, name, data) for name, data in files]
     await catalog.write_file(
@@ -71,26 +72,29 @@ async def _seeded(catalog: Catalog, folder: Path, name: str, data: bytes) -> Rec
     return {**{key: stored[key] for key in ("cookbook_id", "version", "content_hash")}, "source_path": name}
 
 
-async def _warn_of_deleted(catalog: Catalog, marker: Record, say: Callable[[str], None]) -> None:
+async def bundled(catalog: Catalog) -> list[tuple[str, str]]:
+    """Id and version of each cookbook that a seed brought in, whether it is still there or not."""
+    listed = _marker(await catalog.read_file(MARKER)).get("bundles")
+    bundles = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return [(string(one.get("cookbook_id")), string(one.get("version"))) for one in bundles]
+
+
+async def _warn_of_deleted(catalog: Catalog, say: Callable[[str], None]) -> None:
     there = {(item["cookbook_id"], item["version"]) for item in await catalog.list()}
-    bundles = marker.get("bundles")
-    seeded = [bundle for bundle in bundles if isinstance(bundle, dict)] if isinstance(bundles, list) else []
-    places = [(bundle.get("cookbook_id"), bundle.get("version")) for bundle in seeded]
-    gone = [f"{cookbook_id} {version}" for cookbook_id, version in places if (cookbook_id, version) not in there]
+    gone = [" ".join(place) for place in await bundled(catalog) if place not in there]
     if gone:
         say(
-            f"warning: {', '.join(gone)} was bundled and is deleted; expected it for the routes that use it; to have "
-            f"it again, remove {catalog.root / MARKER} and start again"
+            f"warning: bundled cookbooks were deleted: {', '.join(gone)}; expected for their routes; to have "
+            f"them again, remove {catalog.root / MARKER} and start again"
         )
 
 
 def _marker(data: bytes | None) -> Record:
     """{} for a marker that is not there, or damaged: then everything is seeded again."""
     try:
-        value = parse(data or b"")
+        return as_object(parse(data or b"")) or {}
     except ValueError:
         return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _raise(error: OSError) -> None:
