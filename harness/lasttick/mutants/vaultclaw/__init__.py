@@ -1,7 +1,11 @@
 """Wrong vault MCP servers, by topic. Ids are those of the contract's rulings where a ruling names one."""
 
-from lasttick.mutants.vaultclaw import routes
+from lasttick.mutants.vaultclaw import handoffs, passports, profiles, routes, waits
 
 MUTANTS = [
+    *handoffs.MUTANTS,
+    *passports.MUTANTS,
+    *profiles.MUTANTS,
     *routes.MUTANTS,
+    *waits.MUTANTS,
 ]
