@@ -288,7 +288,7 @@ OPEN_OR_ENDED = ("PENDING", "PENDING_APPROVAL", "READY", "RUNNING", "SUCCEEDED",
 @example(said={"job": {"job_id": "job_1", "status": "PENDING"}}, pending="soon")
 @example(said={"job": {"status": "PENDING"}}, pending=ASKED)
 @example(said={"job": {"job_id": "job_1", "status": "APPROVED"}, "ok": True}, pending=None)
-@settings(max_examples=15)
+@settings(max_examples=11)
 async def test_pending_is_never_told_as_done(world: World, said: dict[str, Any], pending: Any) -> None:
     """Whatever a vault answers to execute-job: it is a success only with a job in a state that exists, in which nothing
     says that a person is asked."""

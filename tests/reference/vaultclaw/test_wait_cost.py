@@ -15,7 +15,7 @@ from lasttick.reference.vaultclaw.tools import approvals, sessions
 
 from .core_rig import Rig, with_rig
 
-TURNS_PER_POLL = 3
+TURNS_PER_POLL = 2
 TURNS_AROUND = 20
 """Of the session, the call's start and its answer."""
 
