@@ -26,7 +26,9 @@ CALL_S = 4000.0
 """More than the longest wait that can be asked for."""
 
 plain = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False)
-texts = st.text(max_size=12) | st.sampled_from(["..", ".", "a/b", "shelf", "JOB", "OVERWRITE", "{}", "\u0000", "\u2028"])
+texts = st.text(max_size=12) | st.sampled_from(
+    ["..", ".", "a/b", "shelf", "JOB", "OVERWRITE", "{}", "\u0000", "\u2028"]
+)
 anything = st.recursive(
     plain | texts, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4), max_leaves=8
 )
@@ -176,8 +178,12 @@ async def test_no_token_of_a_source_comes_out(world: World) -> None:
 @scenario("VC-02", "VC-01")
 @settings(max_examples=6)
 @given(calls=st.lists(odd_calls(), min_size=20, max_size=20))
-@example(calls=[(tool, {name: odd for name in TOOLS[tool].properties}) for tool in sorted(TOOLS) for odd in (None, {}, [0])])
-@example(calls=[(tool, dict.fromkeys(TOOLS[tool].properties, {"steps": [7, {}], "slots": 3})) for tool in sorted(TOOLS)])
+@example(
+    calls=[(tool, {name: odd for name in TOOLS[tool].properties}) for tool in sorted(TOOLS) for odd in (None, {}, [0])]
+)
+@example(
+    calls=[(tool, dict.fromkeys(TOOLS[tool].properties, {"steps": [7, {}], "slots": 3})) for tool in sorted(TOOLS)]
+)
 @example(calls=[(tool, {**OF_THE_VAULT.get(tool, {}), "\u0000": 1}) for tool in sorted(TOOLS) if tool not in EXECUTES])
 async def test_any_arguments_are_answered(world: World, calls: list[tuple[str, dict[str, Any]]]) -> None:
     """Whatever JSON is given as arguments, the tool answers in time and in the envelope, the server fails nowhere

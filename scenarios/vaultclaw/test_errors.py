@@ -169,7 +169,13 @@ async def test_below_400_is_a_success(world: World) -> None:
     """An answer with a status below 400 is a success whatever its body says; a body that is no object is null."""
     vaultd, client = await begin(world)
     error = {"error": {"code": "FORBIDDEN", "message": "no", "details": {}}}
-    for status, body, data in ((200, error, error), (202, error, error), (201, {}, {}), (200, [1], None), (200, 7, None)):
+    for status, body, data in (
+        (200, error, error),
+        (202, error, error),
+        (201, {}, {}),
+        (200, [1], None),
+        (200, 7, None),
+    ):
         answer = await told(vaultd, client, body, status)
         assert (answer.data, answer.meta["vault_http_status"], answer.meta["vault_code"]) == (data, status, "")
     for raw in ("", "text", '{"a":', "null"):

@@ -145,7 +145,10 @@ async def test_the_environment_gives_the_default_scope_a_session(world: World, v
         ({"VC_BASE_URL": "http://vault.test"}, None),
         ({"VC_AGENT_TOKEN": TOKEN}, DEFAULTS),
         ({"VC_AGENT_TOKEN": TOKEN, "VC_TIMEOUT_MS": "0"}, DEFAULTS),
-        ({"VC_AGENT_TOKEN": TOKEN, "VC_TIMEOUT_MS": "soon", "VC_BASE_URL": "http://vault.test/"}, ("http://vault.test/", 20_000)),
+        (
+            {"VC_AGENT_TOKEN": TOKEN, "VC_TIMEOUT_MS": "soon", "VC_BASE_URL": "http://vault.test/"},
+            ("http://vault.test/", 20_000),
+        ),
         ({"VC_AGENT_TOKEN": TOKEN, "VC_UNIX_SOCKET": "/tmp/no-vault"}, ("http://localhost", 20_000)),
         ({"VC_AGENT_TOKEN": TOKEN, "VAULT_UNIX_SOCKET": "/tmp/no-vault"}, ("http://localhost", 20_000)),
     ],

@@ -17,13 +17,14 @@ from .steps_tools import PREFIX, REQUEST, TOOLS
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 PONG = {"jsonrpc": "2.0", "id": 1, "result": {}}
 IDS = [0, -1, 2.5, 1e300, "", "abc", "\u00e9\u0000", True, False, [], [1, {"a": None}], {}, {"b": [1], "a": "x"}]
-END_S = 30.0
 
 
 async def said(server: Any, data: bytes) -> Any:
     """The answer, one line, to one line."""
     server.stdio.write(data + b"\n")
-    return json.loads(await server.stdio.line())
+    line = await server.stdio.line()
+    assert line, "the server ended without an answer"
+    return json.loads(line)
 
 
 def framed(body: bytes, header: bytes = b"Content-Length: %d\r\n\r\n") -> bytes:
@@ -78,7 +79,13 @@ async def test_each_message_is_answered_in_its_own_framing(world: World) -> None
         assert json.loads(await stdio.line()) == PONG, sent
     several = b"X-Other: 1\r\ncontent-LENGTH:%d\r\nContent-Type: application/json\r\n\r\n"
     pretty = json.dumps(json.loads(PING), indent=1).encode()
-    for sent in (headed, b"\n\n" + headed, framed(PING, several), framed(PING, b"Content-Length: %d\n\n"), framed(pretty)):
+    for sent in (
+        headed,
+        b"\n\n" + headed,
+        framed(PING, several),
+        framed(PING, b"Content-Length: %d\n\n"),
+        framed(pretty),
+    ):
         stdio.write(sent)
         head, blank, body = await stdio.line(), await stdio.line(), b""
         assert head.startswith(b"Content-Length: ") and head.endswith(b"\r") and blank == b"\r", (sent, head, blank)
@@ -89,7 +96,9 @@ async def test_each_message_is_answered_in_its_own_framing(world: World) -> None
     stdio.write(headed[:30])
     await world.settle()
     stdio.write(headed[30:] + PING + b"\n" + headed)
-    assert [json.loads(await stdio.frame()), json.loads(await stdio.line()), json.loads(await stdio.frame())] == [PONG] * 3
+    assert [json.loads(await stdio.frame()), json.loads(await stdio.line()), json.loads(await stdio.frame())] == [
+        PONG
+    ] * 3
 
 
 @scenario("VC-01")
@@ -120,7 +129,16 @@ async def test_what_is_no_message_is_an_error_and_not_the_end(world: World) -> N
     """Batches, broken JSON, NUL, bytes that are no UTF-8, nesting without end and a line of 10 MB are each answered,
     and the next message is served as if nothing had been."""
     server = await world.vaultclaw(via="stdio")
-    bad = [b"[]", b"[" + PING + b"]", b"{", b"{]}", b"{\x00}", b'{"id":1,"method":"ping"} x', b"[" * 100_000, b"{'id':1}"]
+    bad = [
+        b"[]",
+        b"[" + PING + b"]",
+        b"{",
+        b"{]}",
+        b"{\x00}",
+        b'{"id":1,"method":"ping"} x',
+        b"[" * 100_000,
+        b"{'id':1}",
+    ]
     bad += [b'{"id":NaN,"method":"ping"}', b'{"a":' * 100_000]
     for line in bad:
         answer = await said(server, line)
@@ -158,7 +176,11 @@ async def test_what_no_request_may_say_has_its_code(world: World) -> None:
     assert code_of(await client.message({"id": 1, "method": "tools/call"})) == -32602
     for params in (None, {}, {"name": ""}, {"name": "  "}, {"name": "session_status"}, {"name": status.upper()}):
         assert code_of(await client.message({"id": 1, "method": "tools/call", "params": params})) == -32601, params
-    for params in ({"name": status}, {"name": f"\u2003{status}\n", "arguments": None}, {"name": status, "arguments": {}}):
+    for params in (
+        {"name": status},
+        {"name": f"\u2003{status}\n", "arguments": None},
+        {"name": status, "arguments": {}},
+    ):
         answer = await client.message({"id": 1, "method": "tools/call", "params": params})
         assert answer is not None and answer["result"]["structuredContent"]["ok"] is True, params
 
@@ -176,7 +198,9 @@ async def test_a_last_line_without_newline_is_answered(world: World) -> None:
 
 
 @scenario("VC-01")
-@pytest.mark.parametrize("header", [b"hello\r\n\r\n", b"Content-Length: x\r\n\r\n", b"\x00\r\n\r\n", b"\xef\xbb\xbf{}\n\n"])
+@pytest.mark.parametrize(
+    "header", [b"hello\r\n\r\n", b"Content-Length: x\r\n\r\n", b"\x00\r\n\r\n", b"\xef\xbb\xbf{}\n\n"]
+)
 async def test_a_header_block_without_a_length_is_the_end(world: World, header: bytes) -> None:
     """Where a message ends can not be known any more: what came before is answered, the server ends with status 1, and
     says why on standard error."""
