@@ -53,9 +53,7 @@ async def begin(world: World, tenant: str = "acme", **session: Any) -> tuple[Any
 async def says(vaultd: Any, path: str, *bodies: Any, status: int = 200, times: int | None = 1) -> None:
     """The next calls of `path` are answered with these bodies, one after the other. `times` None: from now on."""
     for body in bodies:
-        await vaultd.control(
-            "POST", "/control/answers", {"path": path, "status": status, "body": body, "times": times}
-        )
+        await vaultd.control("POST", "/control/answers", {"path": path, "status": status, "body": body, "times": times})
 
 
 async def asks_people(vaultd: Any, *verbs: str, effect: str = "ask", **policy: Any) -> None:

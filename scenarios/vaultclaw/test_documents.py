@@ -23,8 +23,8 @@ BODIES: list[Any] = [
 
 @scenario("VC-08")
 async def test_words_lead_to_types(world: World) -> None:
-    """The query is trimmed, `top_k` is cut to a whole number, 5 when it is none or not positive, and has no maximum; the
-    answer is the vault's own body."""
+    """The query is trimmed, `top_k` is cut to a whole number, 5 when it is none or not positive, and has no maximum;
+    the answer is the vault's own body."""
     vaultd, client = await begin(world)
     await vaultd.control("PUT", "/control/types/work.badge", {"words": ["badge"]})
     found = await client.call("document_types_suggest", query="a badge, please")

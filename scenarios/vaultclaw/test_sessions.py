@@ -12,12 +12,14 @@ import pytest
 from lasttick import World, scenario
 
 DEFAULTS = ("http://127.0.0.1:8080", 20_000)
+NO_TOKENS: tuple[Any, ...] = (None, "", " \u2003\n", 7, ["x" * 20], {})
 TOKEN = "vat-0123456789abcdef"
 
 
 def shown(data: Any) -> tuple[str, int]:
     """What a session shows of itself, besides its token."""
-    assert set(data) == {"configured", "base_url", "timeout_ms", "token"} and data["configured"] is True, data
+    assert set(data) == {"configured", "base_url", "timeout_ms", "token"}, data
+    assert data["configured"] is True, data
     return data["base_url"], data["timeout_ms"]
 
 
@@ -50,7 +52,7 @@ async def test_a_session_is_configured_shown_and_cleared(world: World) -> None:
         assert shown(answer.data) == expected, given
         assert answer.meta == {"request_id": "", "vault_http_status": 0, "vault_code": ""}
         assert (await client.call("session_status")).data == answer.data
-    for token in (None, "", " \u2003\n", 7, ["x" * 20], {}):
+    for token in NO_TOKENS:
         refused = await client.call("session_configure", token=token)
         assert (refused.code, refused.error["retryable"]) == ("MCP_VALIDATION_ERROR", False), token
     assert shown((await client.call("session_status")).data) == DEFAULTS, "what was refused changed nothing"
@@ -162,4 +164,5 @@ async def test_what_the_environment_leaves_out_has_its_default(
     if expected is None:
         assert data == {"configured": False}
     else:
-        assert shown(data) == expected and data["token"] == "vat***def"
+        assert shown(data) == expected
+        assert data["token"] == "vat***def"

@@ -75,7 +75,8 @@ async def test_only_a_yes_is_executed(world: World, answer: Any) -> None:
             assert got.ok, got.error
             world.saw("yes")
             continue
-        assert executing == [] and (got.code, got.error["retryable"]) == ("MCP_VALIDATION_ERROR", False), got.envelope
+        assert executing == []
+        assert (got.code, got.error["retryable"]) == ("MCP_VALIDATION_ERROR", False), got.envelope
         sent = dict(log[-1]["headers"])["x-request-id"]
         assert got.details == {"request_id": sent, "vault_http_status": 200, "validation": answer}
         assert got.meta == {"request_id": sent, "vault_http_status": 200, "vault_code": ""}
@@ -88,8 +89,8 @@ async def test_only_a_yes_is_executed(world: World, answer: Any) -> None:
 
 @scenario("VC-06", "VC-07")
 async def test_what_is_filled_in_is_validated_too(world: World) -> None:
-    """A module_hash, a default query and a profile that the server puts into a request are in both calls, which have the
-    same bytes; nothing else is changed."""
+    """A module_hash, a default query and a profile that the server puts into a request are in both calls, which have
+    the same bytes; nothing else is changed."""
     vaultd, client = await begin(world)
     listing = {"connector_id": "google", "verb": "google.gmail.messages.list", "request": {"user_id": "me"}}
     drafts = {**MAIL, "verb": "google.gmail.drafts.create"}

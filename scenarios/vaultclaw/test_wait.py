@@ -41,7 +41,9 @@ async def instants(vaultd: Any, handle: dict[str, str], after: int = 0) -> list[
 
 
 def polled(handle: dict[str, str]) -> str:
-    return f"/v0/jobs/{handle['job_id']}" if handle["kind"] == "JOB" else f"/v0/connectors/plans/runs/{handle['run_id']}"
+    return (
+        f"/v0/jobs/{handle['job_id']}" if handle["kind"] == "JOB" else f"/v0/connectors/plans/runs/{handle['run_id']}"
+    )
 
 
 def expected_ms(limit_ms: int, every_ms: int, slow_ms: int) -> list[int]:
@@ -262,7 +264,9 @@ async def test_the_newest_fault_is_told_at_the_deadline(world: World) -> None:
     """A time-out shows the last good answer, and the fault of the newest look only if that one failed."""
     vaultd, client = await begin(world)
     faulty, cured, never = [await work(vaultd, "JOB", OPEN) for _ in range(3)]
-    await vaultd.trouble("answer", path=polled(faulty), skip=1, **{k: v for k, v in FAULTS["429"].items() if k != "kind"})
+    await vaultd.trouble(
+        "answer", path=polled(faulty), skip=1, **{k: v for k, v in FAULTS["429"].items() if k != "kind"}
+    )
     await vaultd.trouble("5xx", path=polled(cured), status=502, count=1)
     await vaultd.trouble("5xx", path=polled(never), status=502)
     waits = [

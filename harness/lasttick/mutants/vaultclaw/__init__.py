@@ -1,10 +1,11 @@
 """Wrong vault MCP servers, by topic. Ids are those of the contract's rulings where a ruling names one."""
 
-from lasttick.mutants.vaultclaw import protocol, routes, tokens, vault_calls
+from lasttick.mutants.vaultclaw import protocol, routes, silence, tokens, vault_calls
 
 MUTANTS = [
     *protocol.MUTANTS,
     *routes.MUTANTS,
+    *silence.MUTANTS,
     *tokens.MUTANTS,
     *vault_calls.MUTANTS,
 ]
