@@ -166,3 +166,30 @@ async def test_what_the_environment_leaves_out_has_its_default(
     else:
         assert shown(data) == expected
         assert data["token"] == "vat***def"
+
+
+@scenario("VC-04")
+async def test_a_socket_beats_an_address(world: World) -> None:
+    """A Unix socket of the environment is where every vault call goes, also with a session that names an address, whose
+    host the request still names; the older variable comes second; a session that names a socket beats both."""
+    vaultd = await world.vaultd(unix=True)
+    token = await vaultd.token("agent-acme", tenant="acme")
+    nowhere = str(world.path / "no-vault")
+    percent = vaultd.socket.replace("/", "%2F")
+    table: list[tuple[dict[str, str], str, str]] = [
+        ({"VC_UNIX_SOCKET": vaultd.socket}, "http://vault.test:81/", "vault.test:81"),
+        ({"VAULT_UNIX_SOCKET": vaultd.socket}, "http://vault.test", "vault.test"),
+        ({"VC_UNIX_SOCKET": vaultd.socket, "VAULT_UNIX_SOCKET": nowhere}, "http://vault.test", "vault.test"),
+        ({"VC_UNIX_SOCKET": nowhere}, f"unix://{vaultd.socket}", "localhost"),
+        ({}, f"http+unix://{percent}/", "localhost"),
+    ]
+    for environ, base_url, host in table:
+        client = (await world.vaultclaw(environ=environ)).client("acme")
+        await client.configure(token, base_url=base_url)
+        answer = await client.call("connectors_list")
+        assert answer.ok, (environ, base_url, answer.error)
+        assert dict((await vaultd.log())[-1]["headers"])["host"] == host, (environ, base_url)
+    client = (await world.vaultclaw(environ={"VC_UNIX_SOCKET": nowhere})).client("acme")
+    await client.configure(token, base_url=vaultd.url)
+    failed = await client.call("connectors_list")
+    assert (failed.code, failed.error["vault_code"]) == ("MCP_INTERNAL", "NETWORK_ERROR")

@@ -25,15 +25,19 @@ def calling(params: Any) -> dict[str, Any]:
     return {"method": "tools/call", "params": params}
 
 
+VERSIONS: list[Any] = ["1.0", "2", 2, " 2.0", [], {}, True, False, 0]
+METHODS: list[Any] = ["", "Tools/List", "resources/list", "prompts/list", " ping", None, 7, []]
+PARAMS: list[Any] = [[], "x", 1, True, {"name": 7}, {"name": ["a"]}]
+ARGUMENTS: list[Any] = [[], "x", 0, False, [1]]
+NAMES: list[Any] = [None, {}, {"name": ""}, {"name": "  "}, {"name": "session_status"}, {"name": STATUS.upper()}]
 BAD: list[tuple[int, dict[str, Any]]] = [
-    *((-32600, {"jsonrpc": one, "method": "ping"}) for one in ("1.0", "2", 2, " 2.0", [], {}, True, False, 0)),
-    *((-32601, {"method": one}) for one in ("", "Tools/List", "resources/list", "prompts/list", " ping", None, 7, [])),
+    *((-32600, {"jsonrpc": version, "method": "ping"}) for version in VERSIONS),
+    *((-32601, {"method": method}) for method in METHODS),
     (-32601, {}),
     (-32602, {"method": "tools/call"}),
-    *((-32602, calling(one)) for one in ([], "x", 1, True, {"name": 7}, {"name": ["a"]})),
-    *((-32602, calling({"name": STATUS, "arguments": one})) for one in ([], "x", 0, False, [1])),
-    *((-32601, calling(one)) for one in (None, {}, {"name": ""}, {"name": "  "}, {"name": "session_status"})),
-    (-32601, calling({"name": STATUS.upper()})),
+    *((-32602, calling(params)) for params in PARAMS),
+    *((-32602, calling({"name": STATUS, "arguments": arguments})) for arguments in ARGUMENTS),
+    *((-32601, calling(params)) for params in NAMES),
 ]
 """The code of what no request may say."""
 GOOD: list[dict[str, Any]] = [

@@ -10,7 +10,8 @@ from lasttick.model.vaultclaw import framing
 from lasttick.model.vaultclaw.envelope import Success
 from lasttick.model.vaultclaw.framing import Frame, Framer
 from lasttick.mutants import Mutant
-from lasttick.reference.vaultclaw import http_bridge, rpc, stdio
+from lasttick.reference.vaultclaw import http_bridge, rpc, start_up, stdio
+from lasttick.reference.vaultclaw.config import VaultclawConfig
 from lasttick.reference.vaultclaw.rpc import Rpc
 from lasttick.reference.vaultclaw.tool import Tool
 
@@ -75,6 +76,10 @@ def with_status_0(right: Any) -> Callable[..., Any]:
     return no_tenant
 
 
+def elsewhere(config: VaultclawConfig) -> bool:
+    return False
+
+
 async def not_seen(receive: Any, ended: asyncio.Event) -> None:
     """Nobody notices that a client is gone."""
 
@@ -128,6 +133,13 @@ MUTANTS: list[Mutant] = [
         text="SIGTERM drops a call in flight that is no wait, although it was carried out",
         killed_by=STDIO + "the-end-waits-for-another-call[sigterm]",
         patch=lambda seam: seam.replace(stdio, "STOP_S", 0.0),
+    ),
+    Mutant(
+        "vaultclaw/vault-is-itself-unnoticed",
+        breaks="VC-01",
+        text="a vault URL that leads back to the server is not warned about",
+        killed_by="vaultclaw/start-up/a-vault-that-is-the-server-itself-is-warned-about",
+        patch=lambda seam: seam.replace(start_up, "points_at_itself", elsewhere),
     ),
     Mutant(
         "vaultclaw/last-tenant-header-wins",

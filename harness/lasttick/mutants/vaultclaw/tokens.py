@@ -8,7 +8,7 @@ from typing import Any
 from lasttick.model.vaultclaw import masking
 from lasttick.model.vaultclaw.masking import KnownTokens
 from lasttick.mutants import Mutant
-from lasttick.reference.vaultclaw import rpc
+from lasttick.reference.vaultclaw import rpc, sender
 from lasttick.reference.vaultclaw.sessions import Sessions
 from lasttick.reference.vaultclaw.vault import VaultSession
 
@@ -57,6 +57,13 @@ def clears_all(self: Sessions, scope: str) -> None:
 
 def to_everybody(self: Sessions, scope: str) -> VaultSession | None:
     return self._config.automatic_session
+
+
+def without_the_variable(right: Any) -> Callable[..., Any]:
+    def endpoint_of(base_url: str, *, socket_path: str | None, home: str) -> Any:
+        return right(base_url, socket_path=None, home=home)
+
+    return endpoint_of
 
 
 def to_nobody(self: Sessions, scope: str) -> VaultSession | None:
@@ -123,6 +130,13 @@ MUTANTS: list[Mutant] = [
         text="of a token of six bytes all but nothing is hidden",
         killed_by=SESSIONS + "a-token-is-shown-by-its-ends-or-not-at-all",
         patch=lambda seam: seam.replace(masking, "SHOWN_FROM_BYTES", 6),
+    ),
+    Mutant(
+        "vaultclaw/address-beats-the-socket",
+        breaks="VC-04",
+        text="a session's own http address is used although the environment names a Unix socket",
+        killed_by=SESSIONS + "a-socket-beats-an-address",
+        patch=lambda seam: seam.wrap(sender, "endpoint_of", without_the_variable),
     ),
     Mutant(
         "vaultclaw/clear-clears-every-tenant",
