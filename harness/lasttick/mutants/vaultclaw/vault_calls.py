@@ -15,7 +15,7 @@ from lasttick.reference.vaultclaw.vault import Vault, VaultAnswer
 
 ERRORS = "vaultclaw/errors/"
 VALIDATION = "vaultclaw/validation/"
-HASHES = "vaultclaw/module_hash/"
+HASHES = "vaultclaw/module-hash/"
 DOCUMENTS = "vaultclaw/documents/"
 
 
