@@ -1,12 +1,25 @@
 """Wrong vault MCP servers, by topic. Ids are those of the contract's rulings where a ruling names one."""
 
-from lasttick.mutants.vaultclaw import handoffs, passports, profiles, routes, silence, waits
+from lasttick.mutants.vaultclaw import (
+    handoffs,
+    passports,
+    profiles,
+    protocol,
+    routes,
+    silence,
+    tokens,
+    vault_calls,
+    waits,
+)
 
 MUTANTS = [
     *handoffs.MUTANTS,
     *passports.MUTANTS,
     *profiles.MUTANTS,
+    *protocol.MUTANTS,
     *routes.MUTANTS,
     *silence.MUTANTS,
+    *tokens.MUTANTS,
+    *vault_calls.MUTANTS,
     *waits.MUTANTS,
 ]
