@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import httpx
 
 from lasttick.model.address import is_loopback
-from lasttick.model.vaultclaw.arguments import as_object
 from lasttick.model.vaultclaw.envelope import ToolFailure
-from lasttick.model.vaultclaw.json_text import parse
 from lasttick.model.vaultclaw.routing.registry import ROUTES
 from lasttick.reference.hostagent.start_error import StartError
 from lasttick.reference.vaultclaw.catalog.catalog import Catalog
-from lasttick.reference.vaultclaw.catalog.seeding import MARKER
+from lasttick.reference.vaultclaw.catalog.seeding import bundled
 from lasttick.reference.vaultclaw.config import WHERE, VaultclawConfig
 
 INSTALLED = Path("/opt/accords-mcp/cookbooks")
@@ -46,7 +43,7 @@ async def check_routes(catalog: Catalog, say: Callable[[str], None]) -> None:
 
     A cookbook that was bundled is excused: somebody deleted it, which the seed has said, or put another in its place.
     """
-    bundled = await _bundled(catalog)
+    brought_in = await bundled(catalog)
     for route in ROUTES:
         if not route.cookbook_id:
             continue
@@ -54,7 +51,7 @@ async def check_routes(catalog: Catalog, say: Callable[[str], None]) -> None:
         try:
             await catalog.recipe(route.cookbook_id, route.entry_id, route.version)
         except ToolFailure as failure:
-            if (route.cookbook_id, route.version) not in bundled:
+            if (route.cookbook_id, route.version) not in brought_in:
                 raise StartError(
                     f"route {route.route_id} has no entry {route.entry_id} in the catalog ({failure.code})",
                     f"it in {place}, in the catalog or among the bundled cookbooks ({WHERE}, step 4)",
@@ -63,17 +60,6 @@ async def check_routes(catalog: Catalog, say: Callable[[str], None]) -> None:
             if failure.code != "MCP_CATALOG_NOT_FOUND" or "entry_id" in failure.details:
                 say(f"warning: {place} was bundled with {route.entry_id} and has it no more; install it again")
                 return
-
-
-async def _bundled(catalog: Catalog) -> list[tuple[Any, Any]]:
-    """Id and version of each cookbook that the seed brought in, by its marker."""
-    try:
-        marker = as_object(parse(await catalog.read_file(MARKER) or b"")) or {}
-    except ValueError:
-        return []
-    bundles = marker.get("bundles")
-    listed = bundles if isinstance(bundles, list) else []
-    return [(bundle.get("cookbook_id"), bundle.get("version")) for bundle in listed if isinstance(bundle, dict)]
 
 
 def points_at_itself(config: VaultclawConfig) -> bool:
