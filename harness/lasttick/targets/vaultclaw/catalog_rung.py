@@ -7,10 +7,10 @@ announces, or within a write. Source: contract vaultclaw 15 "Writing", VC-15.
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import shutil
-import signal
 from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from lasttick.model.vaultclaw.envelope import ToolFailure
 from lasttick.ports import Clock
 from lasttick.reference.vaultclaw.catalog.catalog import Catalog
 from lasttick.reference.vaultclaw.catalog.files import Before, unwatched
-from lasttick.targets.forked import Barrier, Ended, Forked
+from lasttick.targets.forked import Barrier, Ended, Forked, kill_at
 
 Work = Callable[[Any], Coroutine[Any, Any, Any]]
 """What is done with a catalog: `lambda catalog: catalog.upsert(bundle)`."""
@@ -45,18 +45,18 @@ class CatalogRung:
 
     async def opened(self, root: Path) -> Any:
         """The catalog as after a start on that folder. Raises ToolFailure."""
-        catalog = self._catalog(root)
+        catalog = self.catalog(root)
         await catalog.open()
         return catalog
 
     async def change(self, root: Path, work: Work) -> str:
         """The work without a start; its outcome."""
-        return await _outcome(work(self._catalog(root)))
+        return await _outcome(work(self.catalog(root)))
 
     async def steps(self, root: Path, work: Work) -> list[str]:
         """The same; the steps that it announced."""
         seen: list[str] = []
-        await work(self._catalog(root, seen.append))
+        await work(self.catalog(root, seen.append))
         return seen
 
     async def without_room(self, root: Path, work: Work, step: int) -> ToolFailure | None:
@@ -67,21 +67,17 @@ class CatalogRung:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
         try:
-            await work(self._catalog(root, _counted(full)))
+            await work(self.catalog(root, _counted(full)))
         except ToolFailure as failure:
             return failure
         return None
 
     def killed(self, root: Path, work: Work, step: int) -> Ended:
         """The change in a process that dies just before step `step`, announced or seen, counted from 0."""
-        seen: list[object] = []
-
-        def die(*event: object) -> None:
-            seen.append(event)
-            if len(seen) == step + 1:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        return Forked(self._alone(root, work, before=die), folder=root, step=die).wait()
+        die = kill_at(step)
+        number = itertools.count()
+        announced = self._alone(root, work, before=lambda _: die(next(number), False))
+        return Forked(announced, folder=root, step=lambda _, makes: die(next(number), makes)).wait()
 
     def cut(self, root: Path, work: Work, file_bytes_max: int) -> Ended:
         """The change in a process that dies in a write past that many bytes of a file."""
@@ -117,14 +113,15 @@ class CatalogRung:
         assert ended.ok, ended.text
         return [(name, numbers) for name, numbers in json.loads(ended.text)]
 
-    def _catalog(self, root: Path, before: Before = unwatched) -> Catalog:
+    def catalog(self, root: Path, before: Before = unwatched) -> Any:
+        """The catalog without a start, as a server that runs has it."""
         return Catalog(root, self._clock, lock_timeout_ms=LOCK_TIMEOUT_MS, before=before)
 
     def _alone(self, root: Path, work: Work, before: Before = unwatched) -> Callable[[], str]:
         """The outcome without a loop: a forked child has none, and whoever finds the lock free never waits."""
 
         def run() -> str:
-            outcome = _outcome(work(self._catalog(root, before)))
+            outcome = _outcome(work(self.catalog(root, before)))
             try:
                 outcome.send(None)
             except StopIteration as end:
