@@ -14,9 +14,11 @@ import pytest
 from lasttick import World, scenario
 from lasttick_fakes.catalogs import bundle
 
-from .steps_catalog import NEW, OLD, OTHER, Place, on_disk, reopened, told
+from .steps_catalog import NEW, OLD, OTHER, Place, agreed, on_disk, reopened, snapshot, told
 
 STEPS_MAX = 120
+STARTS_MAX, STRIDE = 400, 11
+MARKER = ".bundled-cookbooks-seed.v1.json"
 Work = Callable[[Any], Any]
 TWO = bundle("a", "2", title="two")
 CHANGES: dict[str, tuple[list[Any], Work]] = {
@@ -111,6 +113,32 @@ async def test_a_full_disk_is_told_and_loses_nothing(world: World, change: str) 
         assert await reopened(rung, root) in (old, new)
         assert await rung.change(root, work) == "done"
         assert await reopened(rung, root) == new
+
+
+@scenario("VC-15", rung="memory")
+async def test_a_first_start_that_was_killed_is_made_good_by_the_next(world: World) -> None:
+    """A server's first start, which brings in the bundled cookbooks, is killed at many places: the next start has all
+    of them, whatever the first one got to; the marker comes last."""
+    rung = world.catalog_rung()
+    whole = await world.vaultclaw()
+    there = on_disk(whole.catalog_dir)
+    names = set(snapshot(whole.catalog_dir))
+    got_to = []
+    for step in range(0, STARTS_MAX, STRIDE):
+        root = rung.root()
+        ended = rung.killed_start(root, step)
+        got_to.append(len(on_disk(root)))
+        assert (root / MARKER).exists() <= (got_to[-1] == len(there)), step
+        server = await world.vaultclaw(catalog_dir=root, name=f"after-{step}")
+        assert on_disk(root) == there
+        assert set(snapshot(root)) == names, "nothing is missing, and nothing left over"
+        assert await agreed(server.client("acme"), root)
+        await server.stop()
+        if not ended.killed:
+            break
+    assert not ended.killed, ended.text
+    assert (got_to[0], got_to[-1]) == (0, len(there))
+    assert len(set(got_to)) > 2
 
 
 @scenario("VC-15", rung="memory")

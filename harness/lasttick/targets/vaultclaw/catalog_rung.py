@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from lasttick.model.vaultclaw.envelope import ToolFailure
-from lasttick.ports import Clock
+from lasttick.ports import Clock, Entropy
 from lasttick.reference.vaultclaw.catalog.catalog import Catalog
 from lasttick.reference.vaultclaw.catalog.files import Before, unwatched
+from lasttick.reference.vaultclaw.config import VaultclawConfig
+from lasttick.reference.vaultclaw.program import VaultclawServer
 from lasttick.targets.forked import Barrier, Ended, Forked, kill_at
 
 Work = Callable[[Any], Coroutine[Any, Any, Any]]
@@ -30,9 +32,10 @@ DONE = "done"
 class CatalogRung:
     """Each root is a folder of its own. `outcome` of a change is "done", or the code of its failure."""
 
-    def __init__(self, folder: Path, clock: Clock) -> None:
+    def __init__(self, folder: Path, clock: Clock, entropy: Entropy) -> None:
         self._folder = folder
         self._clock = clock
+        self._entropy = entropy
         self._roots = 0
 
     def root(self, like: Path | None = None) -> Path:
@@ -79,6 +82,13 @@ class CatalogRung:
         announced = self._alone(root, work, before=lambda _: die(next(number), False))
         return Forked(announced, folder=root, step=lambda _, makes: die(next(number), makes)).wait()
 
+    def killed_start(self, root: Path, step: int) -> Ended:
+        """The start of a whole server, bundled cookbooks and all, in a process that dies just before its file operation
+        number `step` in that folder."""
+        config = VaultclawConfig.from_env({"ACCORDS_MCP_CATALOG_DIR": str(root)}, self._folder)
+        server = VaultclawServer(config, clock=self._clock, entropy=self._entropy, say=lambda line: None)
+        return Forked(lambda: str(_at_once(server.start())), folder=root, step=kill_at(step)).wait()
+
     def cut(self, root: Path, work: Work, file_bytes_max: int) -> Ended:
         """The change in a process that dies in a write past that many bytes of a file."""
         return Forked(self._alone(root, work), file_bytes_max=file_bytes_max).wait()
@@ -121,14 +131,18 @@ class CatalogRung:
         """The outcome without a loop: a forked child has none, and whoever finds the lock free never waits."""
 
         def run() -> str:
-            outcome = _outcome(work(self.catalog(root, before)))
-            try:
-                outcome.send(None)
-            except StopIteration as end:
-                return str(end.value)
-            raise AssertionError("the change waits for somebody else's lock; expected it free")
+            return str(_at_once(_outcome(work(self.catalog(root, before)))))
 
         return run
+
+
+def _at_once(work: Coroutine[Any, Any, Any]) -> Any:
+    """What it returns, without a loop. Raises AssertionError when it waits for somebody."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("the change waits for somebody else's lock; expected it free")
 
 
 async def _outcome(work: Awaitable[Any]) -> str:
