@@ -200,4 +200,6 @@ class _UnixSocket(httpx.AsyncBaseTransport):
 
 
 def _saw(world: VirtualWorld, actor: str, kind: str, data: dict[str, Any]) -> None:
-    emit_seen(world.trace, actor, kind, None, data)
+    """An event of a fake. What happened by itself is told when the fake is next looked at: its own instant is `at_ns`,
+    and the event has that of the telling, so that time never goes back in a trace."""
+    emit_seen(world.trace, actor, kind, None, {"at_ns" if name == "t_ns" else name: data[name] for name in data})
