@@ -1,4 +1,4 @@
-"""Steps of the stories of many tenants: each has two tokens one after the other, and the vault's log says which it saw."""
+"""Steps of the stories of many tenants: each has two tokens in turn, and the vault's log says which it saw."""
 
 from __future__ import annotations
 

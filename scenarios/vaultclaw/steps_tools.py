@@ -1,4 +1,4 @@
-"""Steps of stories that call any tool: the forty names, arguments that fit, arguments that do not, and a mail to send."""
+"""Steps of stories that call any tool: the forty names, arguments that fit and others, and a mail to send."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from urllib.parse import unquote
 
 from hypothesis import strategies as st
 
-NAMES = sorted(
-    """
-    session_configure session_status session_clear connectors_list connector_get connector_validate connector_execute
-    connector_execute_job document_types_suggest document_types_latest plan_validate plan_execute plan_run_get
-    plan_unbounded_profile_preview slot_bindings_list slot_bind unbounded_profiles_list unbounded_profile_get
-    unbounded_profile_upsert unbounded_profile_resolve job_get approvals_pending_list approvals_pending_get approval_wait
-    passport_email_workflow cookbooks_list cookbook_get cookbook_export cookbook_delete cookbook_upsert cookbook_import
-    recipes_search recipe_get template_render catalog_sources_list catalog_source_upsert catalog_source_delete
-    cookbooks_remote_list cookbook_remote_install route_resolve
-    """.split()
-)
+_TABLE = """
+session_configure session_status session_clear connectors_list connector_get connector_validate
+connector_execute connector_execute_job document_types_suggest document_types_latest plan_validate plan_execute
+plan_run_get plan_unbounded_profile_preview slot_bindings_list slot_bind unbounded_profiles_list
+unbounded_profile_get unbounded_profile_upsert unbounded_profile_resolve job_get approvals_pending_list
+approvals_pending_get approval_wait passport_email_workflow cookbooks_list cookbook_get cookbook_export
+cookbook_delete cookbook_upsert cookbook_import recipes_search recipe_get template_render catalog_sources_list
+catalog_source_upsert catalog_source_delete cookbooks_remote_list cookbook_remote_install route_resolve
+"""
+NAMES = sorted(_TABLE.split())
 """Without their prefix (contract vaultclaw 7)."""
 MAIL = {"connector_id": "google", "verb": "google.gmail.messages.send"}
 PLAN = {

@@ -51,7 +51,7 @@ async def test_five_hundred_tenants_at_once(world: World) -> None:
             assert later.code == "MCP_SESSION_NOT_CONFIGURED", f"{name} cleared its session: {later.envelope}"
             assert name not in gets, f"{name} has no session, and the vault saw {gets[name]}"
         else:
-            assert gets[name] == [token(name, 2)], f"{name} changed to its second token, and sent {gets[name]}"
+            assert gets.get(name) == [token(name, 2)], f"{name} changed to its second token, and sent {gets.get(name)}"
     assert sum(map(len, polls.values())) > MANY, "no wait polled twice: nothing was changed in mid-wait"
     assert set(polls) == set(names), "a job of somebody else was asked for"
 
@@ -91,7 +91,7 @@ async def test_a_wait_keeps_the_session_it_began_with(world: World) -> None:
         assert len(tokens) > 2, f"{name} polled {len(tokens)} times: nothing was changed in mid-wait"
         assert set(tokens) == {token(str(number), 1)}, f"the wait of {name} went with {tokens}"
     later = [token("0", 2), *(token(str(number), 1) for number in range(2, len(clients)))]
-    assert seen(log, CONNECTORS)["who"] == later
+    assert seen(log, CONNECTORS).get("who") == later
     assert len(await vaultd.calls()) == sum(map(len, polls.values())) + len(later), "somebody without a session called"
 
 

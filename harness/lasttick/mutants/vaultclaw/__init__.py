@@ -1,7 +1,10 @@
 """Wrong vault MCP servers, by topic. Ids are those of the contract's rulings where a ruling names one."""
 
-from lasttick.mutants.vaultclaw import routes
+from lasttick.mutants.vaultclaw import journey, routes, tenants, visibility
 
 MUTANTS = [
+    *journey.MUTANTS,
     *routes.MUTANTS,
+    *tenants.MUTANTS,
+    *visibility.MUTANTS,
 ]

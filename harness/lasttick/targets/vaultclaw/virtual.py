@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
-from lasttick_fakes.catalogs import RemoteCatalog
 
 from lasttick.engine.network import Site
 from lasttick.engine.pipes import PipeEnd, pipe_pair
@@ -19,6 +18,7 @@ from lasttick.reference.vaultclaw.program import VaultclawServer
 from lasttick.targets.outcome import Inconclusive, StartRefused
 from lasttick.targets.told import emit_seen
 from lasttick.targets.vaultclaw.options import FakePart, ServerOptions, ServerPart
+from lasttick_fakes.catalogs import RemoteCatalog
 from lasttick_fakes.vaultd import VaultDaemon
 
 if TYPE_CHECKING:
