@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 
 from lasttick.cli.errors import UsageError
+from lasttick.mutants import UnknownMutant, find
 from lasttick.targets.vaultclaw.smoke import settings, suite
 from lasttick.targets.vaultclaw.smoke.child import child
 
@@ -48,7 +49,12 @@ def command_of(target: str | None) -> list[str]:
         words = []
     if system != "vaultclaw" or kind not in ("cmd", "mutant") or not words:
         raise UsageError(f"--target is {target!r}", EXPECTED, "drop it for the reference")
-    return words if kind == "cmd" else [*own, "--mutant", value]
+    if kind == "cmd":
+        return words
+    try:
+        return [*own, "--mutant", find(value).id]
+    except UnknownMutant as error:
+        raise UsageError(f"--target is {target!r}: {error}", EXPECTED, "name one of these") from None
 
 
 def environ(given: Mapping[str, str], folder: str) -> dict[str, str]:

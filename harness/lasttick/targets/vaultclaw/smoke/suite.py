@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lasttick.checks import VerdictWord, worst
 from lasttick.targets.vaultclaw.smoke.groups import GROUPS, Group
@@ -58,6 +58,8 @@ async def run(caller: Caller, settings: Settings, say: Callable[[str], None]) ->
             outcome = Outcome(group.name, "not_applicable", BY_HAND)
         else:
             outcome = await played(group, talk)
+        # What a wrong server answered is told as it came, but for the token.
+        outcome = replace(outcome, reason=outcome.reason.replace(settings.token, "[token]"))
         outcomes.append(outcome)
         say(outcome.line())
     return outcomes
