@@ -292,3 +292,11 @@ def bench_gateway(quick: Quick = False, json: Json = False) -> int:
     from lasttick.cli.bench import gateway
 
     return gateway(quick=quick, as_json=json)
+
+
+@bench.command("vaultclaw")
+def bench_vaultclaw(quick: Quick = False, json: Json = False) -> int:
+    """500 tenants that wait for an approval at once, and one who waits ten virtual minutes."""
+    from lasttick.cli.bench import vaultclaw
+
+    return vaultclaw(quick=quick, as_json=json)
