@@ -33,7 +33,7 @@ async def test_five_hundred_tenants_at_once(world: World) -> None:
         client = server.client(name)
         await client.configure(token(name, 1))
         wait = begin_wait(world, client, timeout_ms=10_000)
-        await asyncio.sleep(0.9)  # the first poll has left: it took two messages at most
+        await asyncio.wait([wait], timeout=0.9)  # its first poll has left by then: that took two messages at most
         if clears[name]:
             await client.call("session_clear")
         else:
