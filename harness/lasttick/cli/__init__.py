@@ -119,6 +119,9 @@ def check(
     write_scope: Annotated[bool, typer.Option("--write-scope", help="Promise what this run shows.")] = False,
     workers: Annotated[str | None, typer.Option("-n", metavar="N", help="Processes to share the work.")] = None,
     verbose: Annotated[bool, typer.Option("-v", help="Every raw reply, of laws that hold too.")] = False,
+    target: Annotated[
+        str | None, typer.Option(metavar="SYSTEM=WHAT", help="With --only VC-22: vaultclaw=cmd:COMMAND.")
+    ] = None,
 ) -> int:
     """The laws on your own target; exit 1 when one is broken."""
     from lasttick.cli.check import Asked
@@ -135,6 +138,7 @@ def check(
             write_scope=write_scope,
             workers=workers,
             verbose=verbose,
+            target=target,
         )
     )
 
@@ -288,3 +292,11 @@ def bench_gateway(quick: Quick = False, json: Json = False) -> int:
     from lasttick.cli.bench import gateway
 
     return gateway(quick=quick, as_json=json)
+
+
+@bench.command("vaultclaw")
+def bench_vaultclaw(quick: Quick = False, json: Json = False) -> int:
+    """500 tenants that wait for an approval at once, and one who waits ten virtual minutes."""
+    from lasttick.cli.bench import vaultclaw
+
+    return vaultclaw(quick=quick, as_json=json)

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lasttick.targets.gateway.secrets import hide
+from lasttick.targets.vaultclaw.client import HttpReply
 
 if TYPE_CHECKING:
     from lasttick.targets.vaultclaw.options import FakePart, VaultParts
     from lasttick.targets.world import World
+
+DECIDE = "/v0/connectors/approvals/decide"
 
 
 class FakeHandle:
@@ -92,6 +95,13 @@ class Vaultd(FakeHandle):
         named = {"agent_id": agent, "approver": approver, "scopes": None if scopes is None else list(scopes)}
         known = {name: value for name, value in named.items() if value or value == []}
         await self.control("PUT", f"/control/tokens/{token}", {"tenant": tenant, **known})
+
+    async def decide(self, token: str, challenge_id: str, pending_id: str, decision: str) -> HttpReply:
+        """Somebody's word, approve or deny, as the vault's own API takes it; also what it answers to a refusal."""
+        body = {"challenge_id": challenge_id, "pending_id": pending_id, "decision": decision}
+        headers = {"Authorization": f"Bearer {token}"}
+        answer = await self._world._http().post(f"{self.url}{DECIDE}", json=body, headers=headers)
+        return HttpReply(answer.status_code, answer.headers, answer.content)
 
     async def effects(self) -> list[dict[str, Any]]:
         """What was really executed, in order."""

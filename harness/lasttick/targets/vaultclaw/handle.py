@@ -5,12 +5,13 @@ Source: contract vaultclaw; contract world, "Scenario and world".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lasttick.targets.vaultclaw.client import HttpConnection, HttpReply, StdioConnection, VaultClient
 from lasttick.targets.vaultclaw.options import ServerOptions, ServerPart, Stdio, VaultParts
+from lasttick.targets.vaultclaw.smoke.suite import SmokeRun, attempt
 from lasttick.targets.vaultclaw.stdio import Streams
 
 if TYPE_CHECKING:
@@ -76,6 +77,12 @@ class Vaultclaw:
     def stdio(self) -> Streams:
         """Its standard input and output, for bytes that no client sends."""
         return Streams(self._stdio)
+
+    async def smoke(self, environ: Mapping[str, str], say: Callable[[str], None] = lambda line: None) -> SmokeRun:
+        """The smoke suite against this server, with these variables; `say` takes each line that a person would see."""
+        return await attempt(
+            environ, lambda settings: self.client("smoke" if self.options.via == "http" else None), say
+        )
 
     # -- life and death
 

@@ -98,7 +98,10 @@ class ProcessFake:
         running = self._child is not None and self._child.running
         seen = [*self.past, *(get(f"{self.url}/log")["log"] if running else [])]
         kind = "vault.request" if actor == "vaultd" else "catalog.request"
-        return [{"t_ns": line["t_ns"], "actor": actor, "kind": kind, "ref": None, "data": line} for line in seen]
+        return [
+            {"t_ns": line.pop("t_ns"), "actor": actor, "kind": kind, "ref": None, "data": line}
+            for line in map(dict, seen)
+        ]
 
 
 class ProcessServer:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
-from lasttick_fakes.catalogs import RemoteCatalog
 
 from lasttick.engine.network import Site
 from lasttick.engine.pipes import PipeEnd, pipe_pair
@@ -19,6 +18,7 @@ from lasttick.reference.vaultclaw.program import VaultclawServer
 from lasttick.targets.outcome import Inconclusive, StartRefused
 from lasttick.targets.told import emit_seen
 from lasttick.targets.vaultclaw.options import FakePart, ServerOptions, ServerPart
+from lasttick_fakes.catalogs import RemoteCatalog
 from lasttick_fakes.vaultd import VaultDaemon
 
 if TYPE_CHECKING:
@@ -200,4 +200,6 @@ class _UnixSocket(httpx.AsyncBaseTransport):
 
 
 def _saw(world: VirtualWorld, actor: str, kind: str, data: dict[str, Any]) -> None:
-    emit_seen(world.trace, actor, kind, None, data)
+    """An event of a fake. What happened by itself is told when the fake is next looked at: its own instant is `at_ns`,
+    and the event has that of the telling, so that time never goes back in a trace."""
+    emit_seen(world.trace, actor, kind, None, {"at_ns" if name == "t_ns" else name: data[name] for name in data})
