@@ -91,11 +91,12 @@ _WAITS = (
     ),
 )
 
+_RUN_JOB, _RUN_PLAN = Call("connector_execute_job", {"request": FETCH}), Call("plan_execute", {"plan": PLAN})
 _EXECUTING = (
     *(
-        _told(f"4-no-state-{name}", answer(path, body), Call(tool, arguments))
-        for name, path, tool, arguments, body in (
-            ("nothing", EXECUTE_JOB, "connector_execute_job", {"request": FETCH}, {"ok": True}),
+        _told(f"4-no-state-{name}", answer(path, body), call)
+        for name, path, call, body in (
+            ("nothing", EXECUTE_JOB, _RUN_JOB, {"ok": True}),
             (
                 "odd",
                 EXECUTE_JOB,
@@ -103,8 +104,8 @@ _EXECUTING = (
                 {"request": FETCH},
                 {"job": {"job_id": "j", "status": "odd"}},
             ),
-            ("no-run", PLAN_EXECUTE, "plan_execute", {"plan": PLAN}, {}),
-            ("odd-run", PLAN_EXECUTE, "plan_execute", {"plan": PLAN}, {"run": {"run_id": "r", "state": "odd"}}),
+            ("no-run", PLAN_EXECUTE, _RUN_PLAN, {}),
+            ("odd-run", PLAN_EXECUTE, _RUN_PLAN, {"run": {"run_id": "r", "state": "odd"}}),
         )
     ),
     *(

@@ -70,11 +70,11 @@ def judge(scenes: Sequence[Scene], ours: Mapping[Any, Any], peers: Mapping[Any, 
         places = differing(mine, theirs)
         equal += not places
         for path, one, other in places:
-            row = covering(rows, our_view, peer_view, path)
-            if row is None:
+            reading = covering(rows, our_view, peer_view, path)
+            if reading is None:
                 uncovered.append(Difference(scene.name, path, one, other))
-            elif scene.name not in shown.setdefault(row.ruling, []):
-                shown[row.ruling].append(scene.name)
+            elif scene.name not in shown.setdefault(reading.ruling, []):
+                shown[reading.ruling].append(scene.name)
     return Report(len(scenes), equal, tuple(uncovered), tuple(unkept), _frozen(exercised), _frozen(shown))
 
 

@@ -44,6 +44,8 @@ TOLD_BY_VAULT = re.compile(r"\A[A-Z][A-Z0-9_]*: ")
 
 def answer(value: Any, places: Mapping[str, str]) -> Any:
     """The answer of one message as it is compared. `places`: what stands on this side for each origin and folder."""
+    if isinstance(value, dict) and isinstance(value.get("answers"), list):
+        return {**value, "answers": [answer(one, places) for one in value["answers"]]}
     return free(_texts_apart(placed(value, places)))
 
 

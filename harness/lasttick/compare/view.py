@@ -18,14 +18,12 @@ _BODY_PLACE = re.compile(r"\AWeather (?:update )?for (.*?)(?: \([a-z ]+\)|\Z)")
 
 def view(observation: Mapping[str, Any]) -> View:
     """The parts of one observation that patterns name."""
-    answer = observation["answer"] if isinstance(observation["answer"], dict) else {}
-    result = answer.get("result")
-    envelope = result.get("structuredContent") if isinstance(result, dict) else None
-    envelope = envelope if isinstance(envelope, dict) else {}
-    error = envelope.get("error") if isinstance(envelope.get("error"), dict) else {}
+    answer = _object(observation["answer"])
+    envelope = _object(_object(answer.get("result")).get("structuredContent"))
+    error = _object(envelope.get("error"))
     data = envelope.get("data")
+    members = _object(data)
     calls = [one["call"] for one in observation["vault"]]
-    members = data if isinstance(data, dict) else {}
     guidance = _objects(members.get("missing_input_guidance"))
     facts = [one for one in _objects(members.get("autofilled_inputs")) if one.get("source") == "external_facts"]
     keys = [str(one.get("input_key")) for one in facts]
@@ -78,6 +76,10 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else canonical(sorted_keys(value))
 
 
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
 def _objects(value: Any) -> list[dict[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
@@ -92,6 +94,6 @@ def _places_of(data: Mapping[str, Any], guidance: list[dict[str, Any]]) -> list[
     """Where the weather is asked of, as guidance, subject or body say it."""
     requests = [one.get("external_fact_request") for one in guidance]
     places = [str(one.get("location", "")) for one in requests if isinstance(one, dict)]
-    inputs = data.get("inputs") if isinstance(data.get("inputs"), dict) else {}
-    texts = [str((inputs or {}).get(name) or "") for name in ("subject", "text_plain")]
+    inputs = _object(data.get("inputs"))
+    texts = [str(inputs.get(name) or "") for name in ("subject", "text_plain")]
     return places + [found[1] for text in texts if (found := _BODY_PLACE.match(text))]

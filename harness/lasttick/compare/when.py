@@ -190,7 +190,7 @@ def attachment(scene: Scene) -> bool:
     written = re.search(r"\b(?:saying|that|body|summar\w*|instructions?|explain|answer|steps|weather)\b", text, re.I)
     compose = re.search(r"\b(?:send|draft|email|mail|reply)\b", text, re.IGNORECASE)
     facts = as_object((as_object(scene.call.arguments.get("context")) or {}).get("facts"))
-    fields = re.search(r"passport (?:fields|details)", text, re.IGNORECASE)
+    fields = re.search(r"(?<!without )(?<!no )passport (?:fields|details)", text, re.IGNORECASE)
     documents = inputs_of(text).get("document_attachments") if text else None
     return bool(documents and compose) and not (written or facts or fields)
 
