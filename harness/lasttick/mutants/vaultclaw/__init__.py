@@ -1,7 +1,8 @@
 """Wrong vault MCP servers, by topic. Ids are those of the contract's rulings where a ruling names one."""
 
-from lasttick.mutants.vaultclaw import routes
+from lasttick.mutants.vaultclaw import routes, silence
 
 MUTANTS = [
     *routes.MUTANTS,
+    *silence.MUTANTS,
 ]
