@@ -69,7 +69,6 @@ class Vaultd(FakeHandle):
         """A new token of an agent, or of a person who may decide (`approver`), hidden in the trace. `scopes` None: all
         of an agent's."""
         token = f"vat-{self._world.random('vault-tokens').getrandbits(128):032x}"
-        hide(self._world.trace.redact, token, f"[token of {agent or approver}]")
         await self.register(token, agent, tenant=tenant, scopes=scopes, approver=approver)
         return token
 
@@ -82,7 +81,8 @@ class Vaultd(FakeHandle):
         scopes: Sequence[str] | None = None,
         approver: str = "",
     ) -> None:
-        """Make the daemon know this token."""
+        """Make the daemon know this token, and hide it in the trace."""
+        hide(self._world.trace.redact, token, f"[token of {agent or approver}]")
         named = {"agent_id": agent, "approver": approver, "scopes": None if scopes is None else list(scopes)}
         known = {name: value for name, value in named.items() if value or value == []}
         await self.control("PUT", f"/control/tokens/{token}", {"tenant": tenant, **known})
