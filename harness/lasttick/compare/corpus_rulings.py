@@ -97,13 +97,7 @@ _EXECUTING = (
         _told(f"4-no-state-{name}", answer(path, body), call)
         for name, path, call, body in (
             ("nothing", EXECUTE_JOB, _RUN_JOB, {"ok": True}),
-            (
-                "odd",
-                EXECUTE_JOB,
-                "connector_execute_job",
-                {"request": FETCH},
-                {"job": {"job_id": "j", "status": "odd"}},
-            ),
+            ("odd", EXECUTE_JOB, _RUN_JOB, {"job": {"job_id": "j", "status": "odd"}}),
             ("no-run", PLAN_EXECUTE, _RUN_PLAN, {}),
             ("odd-run", PLAN_EXECUTE, _RUN_PLAN, {"run": {"run_id": "r", "state": "odd"}}),
         )

@@ -9,12 +9,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from pathlib import Path
+from typing import Any
 
+from lasttick.bench.figures import Figure
 from lasttick.compare.corpus import scenes
+from lasttick.compare.figures import measure
 from lasttick.compare.judge import Report, judge
-from lasttick.compare.play import Fakes, Played, play, quiet
+from lasttick.compare.play import Fakes, Played, SideDown, play, quiet
 from lasttick.compare.script import Script
 from lasttick.engine.trace import Trace
 from lasttick.mutants import find
@@ -34,14 +37,28 @@ async def in_one_world(world: World, scripts: Sequence[Script], mutant_id: str =
 
 
 async def programs(
-    scripts: Sequence[Script], peer: str, *, seed: int, ours: str | None = None, tell: Tell = quiet
-) -> Report:
-    """This project's server (or the command `ours`), and the command `peer`. Raises SideDown."""
-    async with process_world(seed, ours) as our_world, process_world(seed, peer) as peer_world:
+    scripts: Sequence[Script], peer: str, *, seed: int, callers: int = 0, tell: Tell = quiet
+) -> tuple[Report, list[Figure]]:
+    """This project's server, and the command `peer` in its place. `callers`: of the figures; 0 measures none.
+
+    Raises SideDown: one of them does not start.
+    """
+    async with process_world(seed, None) as our_world, process_world(seed, peer) as peer_world:
         mine = play(await Fakes.of(our_world), scripts, OURS, tell)
         theirs = play(await Fakes.of(peer_world), scripts, PEER, tell)
-        played = await asyncio.gather(mine, theirs)
-    return judge(scenes(scripts), *played)
+        played = await _both(mine, theirs)
+        figures = await measure(our_world, peer_world, callers, tell) if callers else []
+    return judge(scenes(scripts), *played), figures
+
+
+async def _both(mine: Coroutine[Any, Any, Played], theirs: Coroutine[Any, Any, Played]) -> tuple[Played, Played]:
+    """At once. The first failure of either ends the other."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            one, other = group.create_task(mine), group.create_task(theirs)
+    except* SideDown as failed:
+        raise failed.exceptions[0] from None
+    return one.result(), other.result()
 
 
 @contextlib.asynccontextmanager
