@@ -91,6 +91,13 @@ _WAITS = (
     ),
 )
 
+_PATHS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("connector_get", {"connector_id": "a?x=1"}),
+    ("connector_get", {"connector_id": ".."}),
+    ("job_get", {"job_id": "../connectors"}),
+    ("plan_run_get", {"run_id": "r#1"}),
+    ("approval_wait", {"handle": {"kind": "JOB", "job_id": "a/b"}, "timeout_ms": 1000}),
+)
 _RUN_JOB, _RUN_PLAN = Call("connector_execute_job", {"request": FETCH}), Call("plan_execute", {"plan": PLAN})
 _EXECUTING = (
     *(
@@ -115,19 +122,7 @@ _EXECUTING = (
         )
     ),
     _told("7-the-vault-refuses", Call("connector_execute", {"request": {**FETCH, "request": {"method": "GET"}}})),
-    *(
-        _told(f"9-path-{number}", Call(tool, arguments))
-        for number, (tool, arguments) in enumerate(
-            (
-                ("connector_get", {"connector_id": "a?x=1"}),
-                ("connector_get", {"connector_id": ".."}),
-                ("job_get", {"job_id": "../connectors"}),
-                ("plan_run_get", {"run_id": "r#1"}),
-                ("approval_wait", {"handle": {"kind": "JOB", "job_id": "a/b"}, "timeout_ms": 1000}),
-            ),
-            1,
-        )
-    ),
+    *(_told(f"9-path-{number}", Call(tool, arguments)) for number, (tool, arguments) in enumerate(_PATHS, 1)),
     _told("16-no-profile", answer(PROFILE_GET, {}), Call("unbounded_profile_resolve", {"requirements": [A]})),
     _told(
         "16-another-profile",
