@@ -27,15 +27,6 @@ def any_row(rows: Sequence[Row], ours: Any, peers: Any, path: str) -> Row | None
     return rows[0] if rows else None
 
 
-def without_names(right: Any) -> Callable[..., Any]:
-    """Nobody is told which rulings the corpus did not reach."""
-
-    def frozen(steps: Mapping[str, list[str]]) -> Any:
-        return right({ruling: steps.get(ruling, []) for ruling in judge.RULINGS})
-
-    return frozen
-
-
 def last_first(right: Any) -> Callable[..., Any]:
     """Facts fill the inputs from the last name to the first."""
 
@@ -66,7 +57,7 @@ MUTANTS: list[Mutant] = [
         breaks="VC-21",
         text="a ruling that no step exercised is not reported",
         killed_by=COMPARE + "a-ruling-never-exercised-is-told",
-        patch=lambda seam: seam.wrap(judge, "_frozen", without_names),
+        patch=lambda seam: seam.replace(judge.Report, "unexercised", ()),
     ),
     Mutant(
         "vaultclaw/facts-in-any-order",
