@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 PIECE = 8
 
+
 def canary(chance: random.Random, name: str) -> str:
     """A token whose percent-encoded form differs from it, and of which no eight characters could be a word."""
     body = "".join(chance.choice("QXZ7") + chance.choice("bcdfgkmpvw") + chance.choice("0123456789") for _ in range(14))

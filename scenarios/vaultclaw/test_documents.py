@@ -23,13 +23,22 @@ BODIES: list[Any] = [
 
 @scenario("VC-08")
 async def test_words_lead_to_types(world: World) -> None:
-    """The query is trimmed, `top_k` is cut to a whole number, 5 when it is none or not positive, and has no maximum; the
-    answer is the vault's own body."""
+    """The query is trimmed, `top_k` is cut to a whole number, 5 when it is none or not positive, and has no maximum;
+    the answer is the vault's own body."""
     vaultd, client = await begin(world)
     await vaultd.control("PUT", "/control/types/work.badge", {"words": ["badge"]})
     found = await client.call("document_types_suggest", query="a badge, please")
     assert [item["type_id"] for item in found.data["items"]] == ["work.badge"]
-    table: list[tuple[Any, int]] = [(None, 5), (0, 5), (-3, 5), ("7", 5), (True, 5), (0.9, 5), (1.9, 1), (100_000, 100_000)]
+    table: list[tuple[Any, int]] = [
+        (None, 5),
+        (0, 5),
+        (-3, 5),
+        ("7", 5),
+        (True, 5),
+        (0.9, 5),
+        (1.9, 1),
+        (100_000, 100_000),
+    ]
     for top_k, expected in table:
         await client.call("document_types_suggest", query=" \u2003passport\n", top_k=top_k)
         seen = (await vaultd.log())[-1]
@@ -48,10 +57,20 @@ async def test_the_latest_document_of_a_subject(world: World) -> None:
     """The subject is `self` unless one is named; type and subject are form-encoded in the query; the document is the
     caller's own tenant's, the latest."""
     vaultd, client = await begin(world)
-    for ident, tenant, subject in (("old", "acme", "self"), ("new", "acme", "self"), ("kid", "acme", "child"), ("x", "globex", "self")):
+    for ident, tenant, subject in (
+        ("old", "acme", "self"),
+        ("new", "acme", "self"),
+        ("kid", "acme", "child"),
+        ("x", "globex", "self"),
+    ):
         told = {"tenant": tenant, "type_id": "work.badge", "subject_id": subject}
         await vaultd.control("PUT", f"/control/documents/{ident}", told)
-    for given, subject, found in (({}, "self", "new"), ({"subject_id": " "}, "self", "new"), ({"subject_id": 7}, "self", "new"), ({"subject_id": " child "}, "child", "kid")):
+    for given, subject, found in (
+        ({}, "self", "new"),
+        ({"subject_id": " "}, "self", "new"),
+        ({"subject_id": 7}, "self", "new"),
+        ({"subject_id": " child "}, "child", "kid"),
+    ):
         answer = await client.call("document_types_latest", type_id=" work.badge ", **given)
         assert answer.data["item"]["document_id"] == found, (given, answer.data)
         assert (await vaultd.log())[-1]["path"] == f"{LATEST}?subject_id={subject}&type_id=work.badge"

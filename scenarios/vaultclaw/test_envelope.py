@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 from lasttick import World, scenario
 
 from .steps_canary import canary, check, disguises, files_of, found
-from .steps_tools import EXECUTING, OF_THE_CATALOG, OF_THE_SESSION, OF_THE_VAULT, PREFIX, REQUEST, TOOLS
+from .steps_tools import EXECUTING, OF_THE_CATALOG, OF_THE_SESSION, OF_THE_VAULT, TOOLS
 
+ODD: tuple[Any, ...] = (None, "", "  ", True, 7, [], [[]])
+"""What counts as absent for a text, and for an object."""
 NO_CALL = {"request_id": "", "vault_http_status": 0, "vault_code": ""}
 OWN_DATA = ("plan_unbounded_profile_preview", "unbounded_profile_resolve", "approval_wait", "passport_email_workflow")
 """Tools of the vault that put their own data together, from any number of calls."""
@@ -26,7 +28,9 @@ CALL_S = 4000.0
 """More than the longest wait that can be asked for."""
 
 plain = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False)
-texts = st.text(max_size=12) | st.sampled_from(["..", ".", "a/b", "shelf", "JOB", "OVERWRITE", "{}", "\u0000", "\u2028"])
+texts = st.text(max_size=12) | st.sampled_from(
+    ["..", ".", "a/b", "shelf", "JOB", "OVERWRITE", "{}", "\u0000", "\u2028"]
+)
 anything = st.recursive(
     plain | texts, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4), max_leaves=8
 )
@@ -60,7 +64,8 @@ async def test_every_tool_answers_in_the_envelope(world: World) -> None:
         elif answer.ok and tool not in OWN_DATA:
             assert calls, f"{tool} did not call the vault"
             sent = dict(calls[-1]["headers"])
-            assert answer.meta["request_id"] == sent["x-request-id"] and len(sent["x-request-id"]) == 32, tool
+            assert answer.meta["request_id"] == sent["x-request-id"], tool
+            assert len(sent["x-request-id"]) == 32, tool
             assert answer.meta["vault_http_status"] == 200, tool
         elif not answer.ok:
             details = answer.details
@@ -80,7 +85,7 @@ async def test_the_arguments_come_first_and_then_the_session(world: World) -> No
         assert (answer.code, answer.category) == ("MCP_SESSION_NOT_CONFIGURED", "auth"), tool
         assert (answer.error["retryable"], answer.error["vault_code"], answer.meta) == (False, "", NO_CALL), tool
         for name in TOOLS[tool].required:
-            for odd in (None, "", "  ", True, 7, [], [[]]):
+            for odd in ODD:
                 if isinstance(odd, list) and tool == "unbounded_profile_resolve" and odd:
                     continue
                 answer = await client.call(tool, {**arguments, name: odd})
@@ -173,11 +178,13 @@ async def test_no_token_of_a_source_comes_out(world: World) -> None:
     check([token], [*places, ("standard error", server.stderr()), *files_of(server.catalog_dir)])
 
 
-@scenario("VC-02", "VC-01")
+@scenario("VC-02")
 @settings(max_examples=6)
 @given(calls=st.lists(odd_calls(), min_size=20, max_size=20))
-@example(calls=[(tool, {name: odd for name in TOOLS[tool].properties}) for tool in sorted(TOOLS) for odd in (None, {}, [0])])
-@example(calls=[(tool, dict.fromkeys(TOOLS[tool].properties, {"steps": [7, {}], "slots": 3})) for tool in sorted(TOOLS)])
+@example(calls=[(tool, dict.fromkeys(TOOLS[tool].properties, odd)) for tool in sorted(TOOLS) for odd in ODD[::3]])
+@example(
+    calls=[(tool, {key: {"steps": [7, {}], "slots": 3} for key in TOOLS[tool].properties}) for tool in sorted(TOOLS)]
+)
 @example(calls=[(tool, {**OF_THE_VAULT.get(tool, {}), "\u0000": 1}) for tool in sorted(TOOLS) if tool not in EXECUTES])
 async def test_any_arguments_are_answered(world: World, calls: list[tuple[str, dict[str, Any]]]) -> None:
     """Whatever JSON is given as arguments, the tool answers in time and in the envelope, the server fails nowhere
@@ -202,5 +209,6 @@ async def test_any_arguments_are_answered(world: World, calls: list[tuple[str, d
     assert await vaultd.effects() == []
     after = (await client.call("cookbooks_list")).data["items"]
     assert [item for item in before if item not in after] == []
-    assert "failed inside" not in server.stderr() and "Traceback" not in server.stderr(), server.stderr()
+    assert "failed inside" not in server.stderr()
+    assert "Traceback" not in server.stderr()
     assert (await client.rpc("ping", id=1)) == {"jsonrpc": "2.0", "id": 1, "result": {}}

@@ -45,6 +45,8 @@ UNMAPPED = ("DOCUMENT_SLOT_UNRESOLVED", "CONFLICT", "APPROVAL_DECISION_EXPIRED",
 STATUSES = (400, 403, 409, 429, 499, 500, 503, 599)
 NO_CODE: list[Any] = [None, [], "x", 7, {}, {"error": None}, {"error": "NOT_FOUND"}, {"error": ["FORBIDDEN"]}]
 NO_CODE += [{"error": {"code": code}} for code in (None, "", " \u2003", 7, ["FORBIDDEN"], {"code": "FORBIDDEN"})]
+DETAILS: tuple[Any, ...] = ({}, None, "x", [1])
+HEX = "0123456789abcdef"
 PHRASES = {401: "Unauthorized", 404: "Not Found", 422: "Unprocessable Entity", 429: "Too Many Requests"}
 PHRASES |= {500: "Internal Server Error", 502: "Bad Gateway", 503: "Service Unavailable"}
 codes = st.text(max_size=20).map(trim).filter(lambda code: code and code.upper() not in MAPPED)
@@ -61,7 +63,7 @@ async def told(vaultd: Any, client: Any, body: Any, status: int) -> Any:
     return await client.call("connectors_list")
 
 
-def check(answer: Any, vault_code: str, status: int, message: Any, details: Any, sent_id: Any = None) -> None:
+def check(answer: Any, vault_code: str, status: int, message: Any, details: Any) -> None:
     """The whole failure that a vault code and a status lead to."""
     where = (vault_code, status, answer.error)
     assert (answer.code, answer.category) == meaning(vault_code, status), where
@@ -70,7 +72,8 @@ def check(answer: Any, vault_code: str, status: int, message: Any, details: Any,
     if message is not None:
         assert answer.error["message"] == message, where
     request_id = answer.details["request_id"]
-    assert len(request_id) == 32 and not request_id.strip("0123456789abcdef") and sent_id in (None, request_id), where
+    assert len(request_id) == 32, where
+    assert not request_id.strip(HEX), where
     vault_error = {"code": vault_code, "message": answer.error["message"], "details": details}
     assert answer.details == {"request_id": request_id, "vault_http_status": status, "vault_error": vault_error}, where
     assert answer.meta == {"request_id": request_id, "vault_http_status": status, "vault_code": vault_code}, where
@@ -97,7 +100,7 @@ async def test_a_code_is_read_in_any_case_and_kept_in_its_own(world: World) -> N
     object are null."""
     vaultd, client = await begin(world)
     for code in ("forbidden", "Plan_Run_Not_Found", " \u2003INVALID_ARGUMENT\n", "\u001cFORBIDDEN", "plan invalid"):
-        for details in ({}, None, "x", [1]):
+        for details in DETAILS:
             answer = await told(vaultd, client, {"error": {"code": code, "message": "m", "details": details}}, 400)
             kept = code if code.startswith("\u001c") else code.strip()
             expected = ("MCP_INTERNAL", "internal") if kept.startswith("\u001c") else meaning(kept, 400)
@@ -140,8 +143,8 @@ async def test_any_other_code_goes_by_its_status(world: World, code: str, status
 @scenario("VC-05")
 @pytest.mark.parametrize("how", ["nobody there", "no answer in time", "broken off", "half of it", "no URL", "no host"])
 async def test_no_answer_is_internal_and_worth_another_try(world: World, how: str) -> None:
-    """A vault that cannot be reached, or whose answer does not come whole: MCP_INTERNAL, retryable, NETWORK_ERROR, status
-    0; the time-out covers the whole call, and nothing is retried."""
+    """A vault that cannot be reached, or whose answer does not come whole: MCP_INTERNAL, retryable, NETWORK_ERROR,
+    status 0; the time-out covers the whole call, and nothing is retried."""
     vaultd, client = await begin(world, timeout_ms=500)
     trouble = {"no answer in time": "hang", "broken off": "down", "half of it": "half"}.get(how)
     if trouble:
@@ -154,7 +157,8 @@ async def test_no_answer_is_internal_and_worth_another_try(world: World, how: st
     answer = await client.call("connectors_list")
     assert (answer.code, answer.category, answer.error["retryable"]) == ("MCP_INTERNAL", "internal", True), answer.error
     assert answer.error["vault_code"] == "NETWORK_ERROR"
-    assert answer.meta["vault_http_status"] == 0 and answer.meta["vault_code"] == "NETWORK_ERROR"
+    assert answer.meta["vault_http_status"] == 0
+    assert answer.meta["vault_code"] == "NETWORK_ERROR"
     assert set(answer.details) == {"request_id", "vault_http_status", "vault_error"}
     assert answer.details["vault_error"]["code"] == "NETWORK_ERROR"
     assert len(answer.meta["request_id"]) == 32
@@ -169,7 +173,13 @@ async def test_below_400_is_a_success(world: World) -> None:
     """An answer with a status below 400 is a success whatever its body says; a body that is no object is null."""
     vaultd, client = await begin(world)
     error = {"error": {"code": "FORBIDDEN", "message": "no", "details": {}}}
-    for status, body, data in ((200, error, error), (202, error, error), (201, {}, {}), (200, [1], None), (200, 7, None)):
+    for status, body, data in (
+        (200, error, error),
+        (202, error, error),
+        (201, {}, {}),
+        (200, [1], None),
+        (200, 7, None),
+    ):
         answer = await told(vaultd, client, body, status)
         assert (answer.data, answer.meta["vault_http_status"], answer.meta["vault_code"]) == (data, status, "")
     for raw in ("", "text", '{"a":', "null"):
@@ -183,8 +193,8 @@ async def test_below_400_is_a_success(world: World) -> None:
 
 @scenario("VC-05")
 async def test_each_call_says_who_and_what_in_its_headers(world: World) -> None:
-    """A fresh request id, the program, the token, the content type of a POST; an idempotency key where the call has one,
-    another each time, and on no reading call."""
+    """A fresh request id, the program, the token, the content type of a POST; an idempotency key where the call has
+    one, another each time, and on no reading call."""
     vaultd, client = await begin(world)
     http = {"connector_id": "generic.http", "verb": "generic.http.request.v1"}
     request = {**http, "request": {"method": "GET", "url": "https://api.example.com"}}
@@ -205,10 +215,11 @@ async def test_each_call_says_who_and_what_in_its_headers(world: World) -> None:
     drawn = []
     for seen in log:
         headers = dict(seen["headers"])
-        assert headers["user-agent"] == "accords-mcp/0.1.0" and headers["authorization"].startswith("Bearer vat-")
+        assert headers["user-agent"] == "accords-mcp/0.1.0"
+        assert headers["authorization"].startswith("Bearer vat-")
         assert (headers.get("content-type") == "application/json") is (seen["method"] == "POST")
         drawn += [headers[name] for name in ("x-request-id", "idempotency-key") if name in headers]
-    assert all(len(one) == 32 and not one.strip("0123456789abcdef") for one in drawn)
+    assert all(len(one) == 32 and not one.strip(HEX) for one in drawn)
     assert len(dict.fromkeys(drawn)) == len(drawn)
 
 

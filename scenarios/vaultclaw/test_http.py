@@ -71,7 +71,8 @@ async def test_the_checks_have_an_order(world: World) -> None:
     assert (await server.http("POST", "/mcp", body=b"no JSON")).status == 400
     reply = await server.http("POST", "/mcp", headers={FIRST: "acme"}, body=b"no JSON")
     assert reply.status == 200
-    assert reply.json()["error"]["code"] == -32700 and "id" not in reply.json()
+    assert reply.json()["error"]["code"] == -32700
+    assert "id" not in reply.json()
 
 
 @scenario("VC-03")
@@ -132,10 +133,12 @@ async def test_strict_mode_needs_a_tenant(world: World, value: str) -> None:
     configure = call_of("session_configure", token="a-token-of-enough-length")
     for headers in ({}, dict.fromkeys(HEADERS, BLANK)):
         reply = await server.http("POST", "/mcp", headers=headers, body=configure)
-        assert reply.status == 400 and reply.headers["content-type"].startswith("application/json")
+        assert reply.status == 400
+        assert reply.headers["content-type"].startswith("application/json")
         envelope = reply.json()
         message = envelope["error"].pop("message")
-        assert isinstance(message, str) and message
+        assert isinstance(message, str)
+        assert message
         assert envelope == {
             "ok": False,
             "data": None,

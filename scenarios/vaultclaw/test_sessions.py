@@ -12,12 +12,14 @@ import pytest
 from lasttick import World, scenario
 
 DEFAULTS = ("http://127.0.0.1:8080", 20_000)
+NO_TOKENS: tuple[Any, ...] = (None, "", " \u2003\n", 7, ["x" * 20], {})
 TOKEN = "vat-0123456789abcdef"
 
 
 def shown(data: Any) -> tuple[str, int]:
     """What a session shows of itself, besides its token."""
-    assert set(data) == {"configured", "base_url", "timeout_ms", "token"} and data["configured"] is True, data
+    assert set(data) == {"configured", "base_url", "timeout_ms", "token"}, data
+    assert data["configured"] is True, data
     return data["base_url"], data["timeout_ms"]
 
 
@@ -50,7 +52,7 @@ async def test_a_session_is_configured_shown_and_cleared(world: World) -> None:
         assert shown(answer.data) == expected, given
         assert answer.meta == {"request_id": "", "vault_http_status": 0, "vault_code": ""}
         assert (await client.call("session_status")).data == answer.data
-    for token in (None, "", " \u2003\n", 7, ["x" * 20], {}):
+    for token in NO_TOKENS:
         refused = await client.call("session_configure", token=token)
         assert (refused.code, refused.error["retryable"]) == ("MCP_VALIDATION_ERROR", False), token
     assert shown((await client.call("session_status")).data) == DEFAULTS, "what was refused changed nothing"
@@ -145,7 +147,10 @@ async def test_the_environment_gives_the_default_scope_a_session(world: World, v
         ({"VC_BASE_URL": "http://vault.test"}, None),
         ({"VC_AGENT_TOKEN": TOKEN}, DEFAULTS),
         ({"VC_AGENT_TOKEN": TOKEN, "VC_TIMEOUT_MS": "0"}, DEFAULTS),
-        ({"VC_AGENT_TOKEN": TOKEN, "VC_TIMEOUT_MS": "soon", "VC_BASE_URL": "http://vault.test/"}, ("http://vault.test/", 20_000)),
+        (
+            {"VC_AGENT_TOKEN": TOKEN, "VC_TIMEOUT_MS": "soon", "VC_BASE_URL": "http://vault.test/"},
+            ("http://vault.test/", 20_000),
+        ),
         ({"VC_AGENT_TOKEN": TOKEN, "VC_UNIX_SOCKET": "/tmp/no-vault"}, ("http://localhost", 20_000)),
         ({"VC_AGENT_TOKEN": TOKEN, "VAULT_UNIX_SOCKET": "/tmp/no-vault"}, ("http://localhost", 20_000)),
     ],
@@ -159,4 +164,32 @@ async def test_what_the_environment_leaves_out_has_its_default(
     if expected is None:
         assert data == {"configured": False}
     else:
-        assert shown(data) == expected and data["token"] == "vat***def"
+        assert shown(data) == expected
+        assert data["token"] == "vat***def"
+
+
+@scenario("VC-04")
+async def test_a_socket_beats_an_address(world: World) -> None:
+    """A Unix socket of the environment is where every vault call goes, also with a session that names an address, whose
+    host the request still names; the older variable comes second; a session that names a socket beats both."""
+    vaultd = await world.vaultd(unix=True)
+    token = await vaultd.token("agent-acme", tenant="acme")
+    nowhere = str(world.path / "no-vault")
+    percent = vaultd.socket.replace("/", "%2F")
+    table: list[tuple[dict[str, str], str, str]] = [
+        ({"VC_UNIX_SOCKET": vaultd.socket}, "http://vault.test:81/", "vault.test:81"),
+        ({"VAULT_UNIX_SOCKET": vaultd.socket}, "http://vault.test", "vault.test"),
+        ({"VC_UNIX_SOCKET": vaultd.socket, "VAULT_UNIX_SOCKET": nowhere}, "http://vault.test", "vault.test"),
+        ({"VC_UNIX_SOCKET": nowhere}, f"unix://{vaultd.socket}", "localhost"),
+        ({}, f"http+unix://{percent}/", "localhost"),
+    ]
+    for environ, base_url, host in table:
+        client = (await world.vaultclaw(environ=environ)).client("acme")
+        await client.configure(token, base_url=base_url)
+        answer = await client.call("connectors_list")
+        assert answer.ok, (environ, base_url, answer.error)
+        assert dict((await vaultd.log())[-1]["headers"])["host"] == host, (environ, base_url)
+    client = (await world.vaultclaw(environ={"VC_UNIX_SOCKET": nowhere})).client("acme")
+    await client.configure(token, base_url=vaultd.url)
+    failed = await client.call("connectors_list")
+    assert (failed.code, failed.error["vault_code"]) == ("MCP_INTERNAL", "NETWORK_ERROR")

@@ -6,6 +6,7 @@ Source: contract vaultclaw 2, 3, 7; ruling 19.
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -17,13 +18,42 @@ from .steps_tools import PREFIX, REQUEST, TOOLS
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 PONG = {"jsonrpc": "2.0", "id": 1, "result": {}}
 IDS = [0, -1, 2.5, 1e300, "", "abc", "\u00e9\u0000", True, False, [], [1, {"a": None}], {}, {"b": [1], "a": "x"}]
-END_S = 30.0
+STATUS = PREFIX + "session_status"
+
+
+def calling(params: Any) -> dict[str, Any]:
+    return {"method": "tools/call", "params": params}
+
+
+VERSIONS: list[Any] = ["1.0", "2", 2, " 2.0", [], {}, True, False, 0]
+METHODS: list[Any] = ["", "Tools/List", "resources/list", "prompts/list", " ping", None, 7, []]
+PARAMS: list[Any] = [[], "x", 1, True, {"name": 7}, {"name": ["a"]}]
+ARGUMENTS: list[Any] = [[], "x", 0, False, [1]]
+NAMES: list[Any] = [None, {}, {"name": ""}, {"name": "  "}, {"name": "session_status"}, {"name": STATUS.upper()}]
+BAD: list[tuple[int, dict[str, Any]]] = [
+    *((-32600, {"jsonrpc": version, "method": "ping"}) for version in VERSIONS),
+    *((-32601, {"method": method}) for method in METHODS),
+    (-32601, {}),
+    (-32602, {"method": "tools/call"}),
+    *((-32602, calling(params)) for params in PARAMS),
+    *((-32602, calling({"name": STATUS, "arguments": arguments})) for arguments in ARGUMENTS),
+    *((-32601, calling(params)) for params in NAMES),
+]
+"""The code of what no request may say."""
+GOOD: list[dict[str, Any]] = [
+    *({"jsonrpc": one, "method": "ping"} for one in (None, "", "2.0")),
+    calling({"name": STATUS}),
+    calling({"name": f"\u2003{STATUS}\n", "arguments": None}),
+    calling({"name": STATUS, "arguments": {}, "odd": 1}),
+]
 
 
 async def said(server: Any, data: bytes) -> Any:
     """The answer, one line, to one line."""
     server.stdio.write(data + b"\n")
-    return json.loads(await server.stdio.line())
+    line = await server.stdio.line()
+    assert line, "the server ended without an answer"
+    return json.loads(line)
 
 
 def framed(body: bytes, header: bytes = b"Content-Length: %d\r\n\r\n") -> bytes:
@@ -32,7 +62,8 @@ def framed(body: bytes, header: bytes = b"Content-Length: %d\r\n\r\n") -> bytes:
 
 def code_of(answer: Any) -> int:
     assert set(answer) <= {"jsonrpc", "id", "error"}, answer
-    assert answer["jsonrpc"] == "2.0" and isinstance(answer["error"]["message"], str)
+    assert answer["jsonrpc"] == "2.0"
+    assert isinstance(answer["error"]["message"], str)
     return int(answer["error"]["code"])
 
 
@@ -52,12 +83,15 @@ async def test_the_surface(world: World) -> None:
             },
         }
     answer = await client.rpc("tools/list", {"cursor": "x"})
-    assert answer is not None and set(answer["result"]) == {"tools"}
+    assert answer is not None
+    assert set(answer["result"]) == {"tools"}
     listed = answer["result"]["tools"]
     names = [tool["name"] for tool in listed]
-    assert len(TOOLS) == 40 and names == sorted(PREFIX + name for name in TOOLS)
+    assert len(TOOLS) == 40
+    assert names == sorted(PREFIX + name for name in TOOLS)
     for tool in listed:
-        assert set(tool) == {"name", "description", "inputSchema"} and tool["description"], tool
+        assert set(tool) == {"name", "description", "inputSchema"}, tool
+        assert tool["description"], tool
         expected = TOOLS[tool["name"].removeprefix(PREFIX)].schema
         assert {**tool["inputSchema"], "required": sorted(tool["inputSchema"].get("required", []))} == {
             **expected,
@@ -78,18 +112,28 @@ async def test_each_message_is_answered_in_its_own_framing(world: World) -> None
         assert json.loads(await stdio.line()) == PONG, sent
     several = b"X-Other: 1\r\ncontent-LENGTH:%d\r\nContent-Type: application/json\r\n\r\n"
     pretty = json.dumps(json.loads(PING), indent=1).encode()
-    for sent in (headed, b"\n\n" + headed, framed(PING, several), framed(PING, b"Content-Length: %d\n\n"), framed(pretty)):
+    for sent in (
+        headed,
+        b"\n\n" + headed,
+        framed(PING, several),
+        framed(PING, b"Content-Length: %d\n\n"),
+        framed(pretty),
+    ):
         stdio.write(sent)
         head, blank, body = await stdio.line(), await stdio.line(), b""
-        assert head.startswith(b"Content-Length: ") and head.endswith(b"\r") and blank == b"\r", (sent, head, blank)
-        length = int(head[len("Content-Length: ") :])
+        found = re.fullmatch(rb"Content-Length: ([0-9]+)\r", head)
+        assert found is not None, (sent, head)
+        assert blank == b"\r", (sent, blank)
+        length = int(found[1])
         stdio.write(PING + b"\n")
         body = await stdio.line()
-        assert json.loads(body[:length]) == PONG and json.loads(body[length:]) == PONG, (sent, body)
+        assert [json.loads(body[:length]), json.loads(body[length:])] == [PONG, PONG], (sent, body)
     stdio.write(headed[:30])
     await world.settle()
     stdio.write(headed[30:] + PING + b"\n" + headed)
-    assert [json.loads(await stdio.frame()), json.loads(await stdio.line()), json.loads(await stdio.frame())] == [PONG] * 3
+    assert [json.loads(await stdio.frame()), json.loads(await stdio.line()), json.loads(await stdio.frame())] == [
+        PONG
+    ] * 3
 
 
 @scenario("VC-01")
@@ -120,15 +164,24 @@ async def test_what_is_no_message_is_an_error_and_not_the_end(world: World) -> N
     """Batches, broken JSON, NUL, bytes that are no UTF-8, nesting without end and a line of 10 MB are each answered,
     and the next message is served as if nothing had been."""
     server = await world.vaultclaw(via="stdio")
-    bad = [b"[]", b"[" + PING + b"]", b"{", b"{]}", b"{\x00}", b'{"id":1,"method":"ping"} x', b"[" * 100_000, b"{'id':1}"]
+    bad = [
+        b"[]",
+        b"[" + PING + b"]",
+        b"{",
+        b"{]}",
+        b"{\x00}",
+        b'{"id":1,"method":"ping"} x',
+        b"[" * 100_000,
+        b"{'id':1}",
+    ]
     bad += [b'{"id":NaN,"method":"ping"}', b'{"a":' * 100_000]
     for line in bad:
         answer = await said(server, line)
-        assert code_of(answer) == -32700 and "id" not in answer, line[:40]
+        assert (code_of(answer), "id" in answer) == (-32700, False), line[:40]
     for body in (b"", b"7", b'"x"', b"null", b"\xff\xfe", b"\x00" * 9):
         server.stdio.write(framed(body))
         answer = json.loads(await server.stdio.frame())
-        assert code_of(answer) == -32700 and "id" not in answer, body
+        assert (code_of(answer), "id" in answer) == (-32700, False), body
     assert (await said(server, b'{"id":"\xff\xc3","method":"ping"}'))["result"] == {}
     long = "x" * 10_000_000
     answer = await said(server, json.dumps({"id": 2, "method": "ping", "params": long}).encode())
@@ -142,25 +195,15 @@ async def test_what_no_request_may_say_has_its_code(world: World) -> None:
     """The version, the method, the parameters, the tool's name: each wrong value has the code of JSON-RPC that the
     contract names, and what counts as absent is accepted."""
     client = (await world.vaultclaw(via="stdio")).client()
-    status = PREFIX + "session_status"
-    for version in (None, "", "2.0"):
-        assert (await client.message({"jsonrpc": version, "id": 1, "method": "ping"})) == PONG
-    for version in ("1.0", "2", 2, 2.0, " 2.0", [], {}, True, False, 0):
-        assert code_of(await client.message({"jsonrpc": version, "id": 1, "method": "ping"})) == -32600, version
-    for method in ("", "tools", "Tools/List", "resources/list", "prompts/list", None, 7, [], {}, " ping"):
-        assert code_of(await client.message({"id": 1, "method": method})) == -32601, method
-    assert code_of(await client.message({"id": 1})) == -32601
-    for params in ([], "x", 1, True, {"name": 7}, {"name": None}, {"name": ["a"]}, {"name": status, "arguments": []}):
-        assert code_of(await client.message({"id": 1, "method": "tools/call", "params": params})) == -32602, params
-    for arguments in ("x", 0, False, [1]):
-        params = {"name": status, "arguments": arguments}
-        assert code_of(await client.message({"id": 1, "method": "tools/call", "params": params})) == -32602, params
-    assert code_of(await client.message({"id": 1, "method": "tools/call"})) == -32602
-    for params in (None, {}, {"name": ""}, {"name": "  "}, {"name": "session_status"}, {"name": status.upper()}):
-        assert code_of(await client.message({"id": 1, "method": "tools/call", "params": params})) == -32601, params
-    for params in ({"name": status}, {"name": f"\u2003{status}\n", "arguments": None}, {"name": status, "arguments": {}}):
-        answer = await client.message({"id": 1, "method": "tools/call", "params": params})
-        assert answer is not None and answer["result"]["structuredContent"]["ok"] is True, params
+    for code, message in BAD:
+        answer = await client.message({"id": 1, **message})
+        assert answer is not None, message
+        assert (code_of(answer), answer["id"]) == (code, 1), message
+    for message in GOOD:
+        answer = await client.message({"id": 1, **message})
+        assert answer is not None, message
+        assert answer["jsonrpc"] == "2.0", message
+        assert answer["result"].get("structuredContent", {"ok": True})["ok"] is True, message
 
 
 @scenario("VC-01")
@@ -176,7 +219,9 @@ async def test_a_last_line_without_newline_is_answered(world: World) -> None:
 
 
 @scenario("VC-01")
-@pytest.mark.parametrize("header", [b"hello\r\n\r\n", b"Content-Length: x\r\n\r\n", b"\x00\r\n\r\n", b"\xef\xbb\xbf{}\n\n"])
+@pytest.mark.parametrize(
+    "header", [b"hello\r\n\r\n", b"Content-Length: x\r\n\r\n", b"\x00\r\n\r\n", b"\xef\xbb\xbf{}\n\n"]
+)
 async def test_a_header_block_without_a_length_is_the_end(world: World, header: bytes) -> None:
     """Where a message ends can not be known any more: what came before is answered, the server ends with status 1, and
     says why on standard error."""
@@ -234,7 +279,7 @@ async def test_the_end_waits_for_another_call(world: World, how: str) -> None:
         server.stdio.end()
         assert await server.ended() == 0
     (answer,) = [json.loads(line) for line in (await server.stdio.rest()).splitlines()]
-    assert answer["id"] == 9 and answer["result"]["structuredContent"]["ok"] is True, answer
+    assert (answer["id"], answer["result"]["structuredContent"]["ok"]) == (9, True), answer
     assert len(await vaultd.effects()) == 1
 
 
