@@ -235,8 +235,8 @@ LOOK_UPS: dict[str, dict[str, Any]] = {
 
 @scenario("VC-11", "VC-13")
 async def test_no_look_up_replaces_a_hand_off(world: World) -> None:
-    """The vault leaves the pending id out, and looking it up meets every fault: the caller still gets the hand-off, with
-    a handle that can be waited for, and the job was executed exactly once."""
+    """The vault leaves the pending id out, and looking it up meets every fault: the caller still gets the hand-off,
+    with a handle that can be waited for, and the job was executed exactly once."""
     vaultd, client = await begin(world, timeout_ms=400)
     for name, fault in LOOK_UPS.items():
         await vaultd.trouble(path=PENDING, count=1, **fault)
@@ -272,7 +272,7 @@ async def test_an_approval_code_as_an_error_is_no_hand_off(world: World) -> None
 
 states = st.sampled_from(["PENDING", "PENDING_APPROVAL", "READY", "SUCCEEDED", "APPROVED", "OK", "", None, True, 1])
 codes = st.sampled_from([DECISION, GRANT, "X", "", None])
-asked = st.sampled_from([None, {}, ASKED, "soon", 1, [], {"pending_id": None}])
+asked: st.SearchStrategy[Any] = st.sampled_from([None, {}, ASKED, "soon", 1, [], {"pending_id": None}])
 told_ids = st.sampled_from(["job_1", "", None, 7])
 jobs = st.fixed_dictionaries(
     {}, optional={"job_id": told_ids, "status": states, "error": codes.map(lambda code: {"code": code})}
@@ -288,7 +288,7 @@ OPEN_OR_ENDED = ("PENDING", "PENDING_APPROVAL", "READY", "RUNNING", "SUCCEEDED",
 @example(said={"job": {"job_id": "job_1", "status": "PENDING"}}, pending="soon")
 @example(said={"job": {"status": "PENDING"}}, pending=ASKED)
 @example(said={"job": {"job_id": "job_1", "status": "APPROVED"}, "ok": True}, pending=None)
-@settings(max_examples=15)
+@settings(max_examples=11)
 async def test_pending_is_never_told_as_done(world: World, said: dict[str, Any], pending: Any) -> None:
     """Whatever a vault answers to execute-job: it is a success only with a job in a state that exists, in which nothing
     says that a person is asked."""
@@ -297,11 +297,12 @@ async def test_pending_is_never_told_as_done(world: World, said: dict[str, Any],
     if isinstance(body.get("job"), dict):
         body["job"] = {**body["job"], "pending_approval": pending}
     answer = await _answered(vaultd, client, "JOB", body)
-    told = body.get("job")
+    told: Any = body.get("job")
     if answer.ok:
-        assert isinstance(told, dict) and told["status"] in OPEN_OR_ENDED
+        assert isinstance(told, dict)
+        assert told["status"] in OPEN_OR_ENDED
         if told["status"] == "PENDING":
-            assert pending in (None, {}) and not isinstance(pending, bool)
+            assert pending in (None, {})
             assert told.get("error", {}).get("code") not in (DECISION, PLAN, GRANT)
     elif answer.code == "MCP_APPROVAL_REQUIRED":
         assert handed_off(answer)["job_id"] == told["job_id"] == "job_1"

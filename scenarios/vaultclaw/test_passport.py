@@ -44,13 +44,23 @@ def bound(**paths: str) -> list[dict[str, Any]]:
 
 
 def a_step(step_id: str, connector_id: str, verb: str, base: Any, bindings: Any, then: str = "") -> dict[str, Any]:
-    made = {"step_id": step_id, "connector_id": connector_id, "verb": verb, "policy_version": "1"}
+    made: dict[str, Any] = {"step_id": step_id, "connector_id": connector_id, "verb": verb, "policy_version": "1"}
     made |= {"request_base": base, "request_bindings": bindings}
     return {**made, "default_success_next_step_id": then} if then else made
 
 
+def mail_steps(read: str, draft: str, send: str) -> list[dict[str, Any]]:
+    """A draft with the values that `read` found, and its sending."""
+    email = bound(**{name: f"/email/{name}" for name in ("to", "subject", "document_attachments")})
+    base = {"user_id": "me", "to": [], "subject": "", "text_plain": text_of(read), "document_attachments": []}
+    output = [{"path": "/draft_id", "ref": {"source": "step_output", "step_id": draft, "path": "/draft_id"}}]
+    draft_id = {"user_id": "me", "draft_id": "draft_placeholder"}
+    return [a_step(draft, "google", DRAFT, base, email, send), a_step(send, "google", SEND, draft_id, output)]
+
+
 def the_plan(**manual: str) -> dict[str, Any]:
     """The seven steps of the contract."""
+    first, extract, second = "read_existing_profile", "extract_passport_fields", "read_after_extract_profile"
     identity = {"subject_ref": "self", "profile_kind": "KYC", "slots": []}
     extraction = {
         **identity,
@@ -61,29 +71,17 @@ def the_plan(**manual: str) -> dict[str, Any]:
     }
     slots = bound(slots="/passport/slots")
     document = bound(document_id="/passport/document_id", slots="/passport/slots")
-    email = bound(**{name: f"/email/{name}" for name in ("to", "subject", "document_attachments")})
-    steps = []
-    for which, read, then in (
-        ("existing", "read_existing_profile", "extract_passport_fields"),
-        ("after_extract", "read_after_extract_profile", "create_draft_after_extract"),
-    ):
-        steps.append(a_step(read, "identity", READ, identity, slots, then))
-        draft, send = f"create_draft_{'from_existing' if which == 'existing' else which}", "send_draft_"
-        send += draft.removeprefix("create_draft_")
-        base = {"user_id": "me", "to": [], "subject": "", "text_plain": text_of(read), "document_attachments": []}
-        steps.append(a_step(draft, "google", DRAFT, base, email, send))
-        output = {"source": "step_output", "step_id": draft, "path": "/draft_id"}
-        base = {"user_id": "me", "draft_id": "draft_placeholder"}
-        steps.append(a_step(send, "google", SEND, base, [{"path": "/draft_id", "ref": output}]))
-    exist = [{"source": "step_output", "step_id": "read_existing_profile", "path": f"/values/{s}"} for s in SLOTS]
-    when = {"op": "and", "args": [{"op": "exists", "ref": one} for one in exist]}
-    steps[0]["success_branches"] = [{"when": when, "next_step_id": "create_draft_from_existing"}]
-    extract = a_step(
-        "extract_passport_fields", "identity", EXTRACT, extraction, document, "read_after_extract_profile"
-    )
-    first, draft, send, second, draft_after, send_after = steps
-    order = [first, extract, second, draft, send, draft_after, send_after]
-    return {"type": "connector.execution.plan.v1", "start_step_id": "read_existing_profile", "steps": order}
+    outputs = [{"source": "step_output", "step_id": first, "path": f"/values/{slot}"} for slot in SLOTS]
+    complete = {"op": "and", "args": [{"op": "exists", "ref": one} for one in outputs]}
+    branches = [{"when": complete, "next_step_id": "create_draft_from_existing"}]
+    steps = [
+        {**a_step(first, "identity", READ, identity, slots, extract), "success_branches": branches},
+        a_step(extract, "identity", EXTRACT, extraction, document, second),
+        a_step(second, "identity", READ, identity, slots, "create_draft_after_extract"),
+        *mail_steps(first, "create_draft_from_existing", "send_draft_from_existing"),
+        *mail_steps(second, "create_draft_after_extract", "send_draft_after_extract"),
+    ]
+    return {"type": "connector.execution.plan.v1", "start_step_id": first, "steps": steps}
 
 
 async def desk(world: World, *verbs: str, **fields: str) -> tuple[Any, Any]:
@@ -165,7 +163,8 @@ async def test_what_a_request_says_of_the_mail(world: World) -> None:
             assert data["composed_text"] == lines
         else:
             intro, _, rest = data["composed_text"].partition("\n\n")
-            assert intro and rest == lines
+            assert intro
+            assert rest == lines
 
 
 @scenario("VC-19")

@@ -84,7 +84,7 @@ pending_items = st.lists(
 @scenario("VC-13")
 @given(items=pending_items, seed=st.randoms(use_true_random=False))
 @example(items=EXAMPLE, seed=None)
-@settings(max_examples=10)
+@settings(max_examples=8)
 async def test_the_order_of_the_list_does_not_count(world: World, items: list[dict[str, Any]], seed: Any) -> None:
     """The same approvals in another order: the same one is taken, and the list tool shows newest first, then by id."""
     vaultd, client = await begin(world)
@@ -103,7 +103,7 @@ async def test_the_order_of_the_list_does_not_count(world: World, items: list[di
 
 @scenario("VC-13", "VC-11")
 async def test_without_the_scope_it_stays_unknown(world: World) -> None:
-    """An agent that may not read pending approvals gets its hand-off without the pending id, and can wait all the same."""
+    """An agent that may not read pending approvals gets its hand-off without the pending id, and can still wait."""
     vaultd = await world.vaultd()
     client = (await world.vaultclaw()).client("acme")
     scopes = ["connectors.get.v1", "connectors.execute_job.v1"]

@@ -5,6 +5,7 @@ Source: contract vaultclaw 10, 13, 21.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from hypothesis import example, given, settings
@@ -41,7 +42,7 @@ def step(step_id: str, base: Any = None, *bindings: tuple[str, dict[str, Any]], 
 
 def plan_of(*steps: dict[str, Any]) -> dict[str, Any]:
     """A plan whose steps follow one another."""
-    chained = [{**one, "default_success_next_step_id": after["step_id"]} for one, after in zip(steps, steps[1:])]  # noqa: B905
+    chained = [{**one, "default_success_next_step_id": after["step_id"]} for one, after in pairwise(steps)]
     return {"type": "connector.execution.plan.v1", "steps": [*chained, steps[-1]]}
 
 
@@ -243,8 +244,8 @@ async def test_what_is_said_of_plans_without_such_steps(world: World) -> None:
         assert (await sent(vaultd, EXECUTE_PLAN))[-1] == {"plan": data["plan"], **plan_input}
         assert data["plan"] == plan
     assert await called(vaultd) == [f"POST {EXECUTE_PLAN}"] * len(rows)
-    for plan in (None, "plan", [plan_of(identity)]):
-        assert (await client.call("plan_execute", plan=plan)).code == "MCP_VALIDATION_ERROR"
+    for odd in (None, "plan", [plan_of(identity)]):
+        assert (await client.call("plan_execute", plan=odd)).code == "MCP_VALIDATION_ERROR"
 
 
 values = st.recursive(

@@ -201,6 +201,8 @@ async def test_the_best_profile_wins(world: World) -> None:
     opened = (await client.call("unbounded_profile_resolve", requirements=[poor])).data
     assert (opened["profile_id"], opened["profile_match"]["score"]) == ("p.open", 4)
     assert opened["profile"] == profile("p.open", {"slot": "api_key", "required": False})
+    both = (await client.call("unbounded_profile_resolve", requirements=[A, attachment("z_tok")])).data
+    assert (both["created"], both["profile_match"]["score"]) == (True, 8)
 
 
 @scenario("VC-09")
@@ -277,10 +279,12 @@ async def test_attachments_that_cannot_be_read(world: World) -> None:
     """An attachment without its slot, mode or target ends the call before the vault is asked anything; of the tool's
     own argument, what is incomplete is left out."""
     vaultd, client = await begin(world)
-    for odd in (None, "api_key", [], {}, attachment(slot=" "), attachment(mode=""), {**B, "target": 7}):
+    incomplete: list[Any] = [None, "api_key", [], {}, attachment(slot=" "), attachment(mode=""), {**B, "target": 7}]
+    for odd in incomplete:
         answer = await client.call("connector_execute_job", request=http_request(B, odd))
         assert (answer.code, answer.details) == ("MCP_INTERNAL", {}), odd
-    for odd in (None, [], {}, "api_key", [B, "api_key"], [None]):
+    unreadable: list[Any] = [None, [], {}, "api_key", [B, "api_key"], [None]]
+    for odd in unreadable:
         answer = await client.call("unbounded_profile_resolve", requirements=odd)
         assert answer.code == "MCP_VALIDATION_ERROR", odd
     none = await client.call("unbounded_profile_resolve", requirements=[{}, attachment(mode=" ")])
