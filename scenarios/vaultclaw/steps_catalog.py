@@ -76,7 +76,11 @@ async def agreed(client: Any, root: Path) -> dict[Place, str]:
 
 async def reopened(rung: Any, root: Path) -> dict[Place, str]:
     """The same, as the catalog itself tells it after a start."""
-    catalog = await rung.opened(root)
+    return await told(await rung.opened(root), root)
+
+
+async def told(catalog: Any, root: Path) -> dict[Place, str]:
+    """The same, as this catalog tells it."""
     items = await catalog.list()
     places = [(item["cookbook_id"], item["version"]) for item in items]
     return check_agreement(root, items, {place: await catalog.get(*place) for place in places}, await catalog.search())

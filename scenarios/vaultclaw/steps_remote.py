@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
-
-from lasttick import World
-from lasttick.targets.gateway.secrets import hide
 
 FAILED = "MCP_CATALOG_REMOTE_FETCH_FAILED"
 VARIABLE = "BOOKS_TOKEN"
 BODY_MIB_MAX = 16
 REDIRECTS_MAX = 10
 STATUSES = (301, 302, 303, 307, 308)
-
-
-def drawn_token(world: World) -> str:
-    """A token of a remote catalog, hidden in the trace."""
-    token = f"books-{world.random('catalog-tokens').getrandbits(128):032x}"
-    hide(world.trace.redact, token, "[token of the catalog]")
-    return token
 
 
 async def add_source(client: Any, catalog: Any, source_id: str = "s", *, token: bool = False, **more: Any) -> None:
@@ -62,7 +53,7 @@ async def chain(hops: list[Any], path: str) -> None:
     """Redirects from `path` at the first of these catalogs over all others, to the same path at the last one. Each is
     met once, so the last is served although the first may be the same."""
     here_path = path
-    for number, (here, there) in enumerate(zip(hops, hops[1:], strict=False), 1):
+    for number, (here, there) in enumerate(itertools.pairwise(hops), 1):
         onward = path if number == len(hops) - 1 else f"/hop-{number}"
         status = STATUSES[number % len(STATUSES)]
         await here.trouble("redirect", path=here_path, to=there.url + onward, status=status, count=1)

@@ -31,7 +31,12 @@ async def test_a_cookbook_goes_in_and_comes_out_in_its_canonical_form(world: Wor
     loose = {**WORKED, "title": " HTTP ", "tags": [" "], "query_ast_v1": {}, "description": ""}
     data = await stored(client, loose)
     item = data["cookbook"]
-    entry = {"entry_id": "tpl_get_user", "entry_type": "template.verb.v1", "title": "Get user", "tags": ["http", "user"]}
+    entry = {
+        "entry_id": "tpl_get_user",
+        "entry_type": "template.verb.v1",
+        "title": "Get user",
+        "tags": ["http", "user"],
+    }
     assert item == {
         "cookbook_id": "http.recipes",
         "version": "1.0.0",
@@ -231,7 +236,8 @@ async def test_what_is_no_cookbook_is_refused_and_changes_nothing(world: World) 
             assert (refused.code, refused.category) == (INVALID, "validation"), what
             if details is not None:
                 assert refused.details == details, what
-    for wrong in ({"title": 7}, {"tags": "x"}, {"entries": {}}, {"entries": [7]}, {"version": 1}):
+    types: list[dict[str, Any]] = [{"title": 7}, {"tags": "x"}, {"entries": {}}, {"entries": [7]}, {"version": 1}]
+    for wrong in types:
         refused = await client.call("cookbook_upsert", bundle={**OLD, **wrong})
         assert (refused.code, list(refused.details)) == (INVALID, ["cause"]), wrong
     assert snapshot(server.catalog_dir) == before
@@ -251,7 +257,7 @@ loose_json = st.recursive(
 
 @scenario("VC-15")
 @given(request=st.dictionaries(texts, loose_json, min_size=1, max_size=4), title=texts)
-@example(request={"a": [{"b": None}], "é <&>\u2028": "\u007f/\\\"\t\u0001"}, title="<t&>")
+@example(request={"a": [{"b": None}], "é <&>\u2028": '\u007f/\\"\t\u0001'}, title="<t&>")
 @settings(max_examples=8)
 async def test_free_content_survives(world: World, request: dict[str, Any], title: str) -> None:
     """Whatever JSON a recipe's request holds comes back equal from get and file, and again after a round of export,

@@ -14,9 +14,11 @@ import pytest
 from lasttick import World, scenario
 from lasttick_fakes.catalogs import bundle
 
-from .steps_catalog import NEW, OLD, OTHER, Place, on_disk, reopened
+from .steps_catalog import NEW, OLD, OTHER, Place, agreed, on_disk, reopened, snapshot, told
 
 STEPS_MAX = 120
+STARTS_MAX, STRIDE = 400, 11
+MARKER = ".bundled-cookbooks-seed.v1.json"
 Work = Callable[[Any], Any]
 TWO = bundle("a", "2", title="two")
 CHANGES: dict[str, tuple[list[Any], Work]] = {
@@ -24,6 +26,7 @@ CHANGES: dict[str, tuple[list[Any], Work]] = {
     "replace": ([OLD, OTHER], lambda catalog: catalog.upsert(NEW, "OVERWRITE")),
     "delete": ([OLD, OTHER], lambda catalog: catalog.delete("a", "1")),
 }
+SOURCE = {"source_id": "s", "index_url": "http://127.0.0.1:9/index.json"}
 
 
 @scenario("VC-15", rung="memory")
@@ -51,6 +54,26 @@ async def test_a_kill_at_any_step_leaves_the_old_catalog_or_the_new_one(world: W
     assert not ended.killed, f"a change of more than {STEPS_MAX} steps"
     assert seen == sorted(seen), "first the old one, from some step on the new one"
     assert seen.count(False) > 3
+
+
+@scenario("VC-15", "VC-17", rung="memory")
+async def test_a_kill_at_any_step_leaves_the_old_sources_or_the_new_ones(world: World) -> None:
+    """The same for the list of sources: whole at every step, without the new one or with it."""
+    rung = world.catalog_rung()
+    start = await prepared(rung, [OLD])
+    assert await rung.change(start, lambda catalog: catalog.upsert_source({**SOURCE, "source_id": "first"})) == "done"
+    seen = []
+    for step in range(STEPS_MAX):
+        root = rung.root(like=start)
+        ended = rung.killed(root, lambda catalog: catalog.upsert_source(SOURCE), step)
+        catalog = await rung.opened(root)
+        seen.append([source["source_id"] for source in await catalog.sources()])
+        assert await told(catalog, root) == {("a", "1"): "old"}
+        if not ended.killed:
+            break
+    assert not ended.killed
+    assert [left for left in seen if left not in (["first"], ["first", "s"])] == []
+    assert (seen[0], seen[-1]) == (["first"], ["first", "s"])
 
 
 @scenario("VC-15", rung="memory")
@@ -93,6 +116,32 @@ async def test_a_full_disk_is_told_and_loses_nothing(world: World, change: str) 
 
 
 @scenario("VC-15", rung="memory")
+async def test_a_first_start_that_was_killed_is_made_good_by_the_next(world: World) -> None:
+    """A server's first start, which brings in the bundled cookbooks, is killed at many places: the next start has all
+    of them, whatever the first one got to; the marker comes last."""
+    rung = world.catalog_rung()
+    whole = await world.vaultclaw()
+    there = on_disk(whole.catalog_dir)
+    names = set(snapshot(whole.catalog_dir))
+    got_to = []
+    for step in range(0, STARTS_MAX, STRIDE):
+        root = rung.root()
+        ended = rung.killed_start(root, step)
+        got_to.append(len(on_disk(root)))
+        assert (root / MARKER).exists() <= (got_to[-1] == len(there)), step
+        server = await world.vaultclaw(catalog_dir=root, name=f"after-{step}")
+        assert on_disk(root) == there
+        assert set(snapshot(root)) == names, "nothing is missing, and nothing left over"
+        assert await agreed(server.client("acme"), root)
+        await server.stop()
+        if not ended.killed:
+            break
+    assert not ended.killed, ended.text
+    assert (got_to[0], got_to[-1]) == (0, len(there))
+    assert len(set(got_to)) > 2
+
+
+@scenario("VC-15", rung="memory")
 async def test_a_new_content_is_on_the_disk_before_its_name(world: World) -> None:
     """Each file that gets its name was synced after its last write, and the folder it is in is synced after that: a
     power cut keeps what was answered."""
@@ -124,7 +173,7 @@ async def test_of_two_that_insert_one_id_exactly_one_wins(world: World) -> None:
             second = await rung.change(root, insert("two"))
         assert sorted((first, second)) == ["MCP_CATALOG_CONFLICT", "done"], f"overtaken before {step!r}"
         winner = "one" if first == "done" else "two"
-        assert await reopened(rung, root) == {("a", "1"): winner, ("b", "1"): "other"}
+        assert await told(rung.catalog(root), root) == {("a", "1"): winner, ("b", "1"): "other"}
         winners.append(winner)
     assert winners[0] == "two", "the lock is not taken yet"
     assert winners[-1] == "one"
@@ -146,7 +195,7 @@ async def test_writers_of_different_cookbooks_lose_none(world: World) -> None:
         if second == "MCP_INTERNAL":
             second = await rung.change(root, lambda catalog: catalog.upsert(TWO))
         assert (first, second) == ("done", "done")
-        assert await reopened(rung, root) == both
+        assert await told(rung.catalog(root), root) == both, "without a start that would put it right"
 
 
 def insert(title: str) -> Work:

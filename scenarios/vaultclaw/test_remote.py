@@ -19,7 +19,6 @@ from .steps_remote import (
     FAILED,
     VARIABLE,
     add_source,
-    drawn_token,
     install,
     publish,
     remote_list,
@@ -50,12 +49,13 @@ async def test_sources_are_kept_listed_and_deleted(world: World) -> None:
         assert (await client.call("catalog_source_upsert", source=given)).data == {"source": kept, "created": True}
         assert (await client.call("catalog_source_upsert", source=kept)).data == {"source": kept, "created": False}
     before = snapshot(server.catalog_dir)
-    for wrong in (
+    wrongs: tuple[Any, ...] = (
         *(None, 7, "s", []),
         *({"index_url": URL}, {**plain, "source_id": " "}, {**plain, "source_id": 7}),
         *({**plain, "index_url": url} for url in ("", "ftp://x/", "file:///etc/passwd", "http://", "//x/y", "x")),
         *({**plain, "auth_mode": "BEARER_ENV"}, {**plain, "auth_mode": "BEARER_ENV", "auth_env_var": " "}),
-    ):
+    )
+    for wrong in wrongs:
         assert (await client.call("catalog_source_upsert", source=wrong)).code == INVALID, wrong
     assert snapshot(server.catalog_dir) == before
     await server.restart()
@@ -204,15 +204,15 @@ async def test_a_download_that_is_not_what_was_promised_is_not_installed(world: 
     if what == "no JSON":
         assert list(refused.details) == ["cause"]
     assert snapshot(world.path / server.options.name) == before
-    assert not [path for path in world.path.rglob("*evil*")]
+    assert not list(world.path.rglob("*evil*"))
 
 
 @scenario("VC-17")
 async def test_a_token_comes_from_its_variable(world: World) -> None:
     """The source names a variable, whose trimmed value goes with the index and the download of its own origin. A blank
     variable and a disabled source are refused before any request."""
-    token = drawn_token(world)
     catalog = await world.catalog()
+    token = catalog.secret("[token of the catalog]")
     server = await world.vaultclaw(environ={VARIABLE: f" {token} ", "BLANK": "  "})
     client = server.client("acme")
     await catalog.control("PUT", "/control/token", {"token": token})

@@ -22,7 +22,6 @@ from .steps_remote import (
     VARIABLE,
     add_source,
     chain,
-    drawn_token,
     install,
     publish,
     remote_list,
@@ -45,8 +44,8 @@ DOWNLOAD = "/bundles/1.json"
 async def test_only_the_indexs_origin_sees_the_token(world: World, hops: list[int], download: bool) -> None:
     """Any chain of at most ten redirects over three origins, of the index or of the download, is followed to its end.
     Its requests carry the token as long as it never left the index's origin, and not again once it is back."""
-    token = drawn_token(world)
     catalogs = [await world.catalog() for _ in range(ORIGINS)]
+    token = catalogs[0].secret("[token of the catalog]")
     client = (await world.vaultclaw(environ={VARIABLE: token})).client("acme")
     await add_source(client, catalogs[0], token=True)
     for number, catalog in enumerate(catalogs):
@@ -71,8 +70,8 @@ async def test_a_download_elsewhere_goes_without_the_token(world: World) -> None
     """The index, which may be anybody's who can write to it, lists a download at another origin: it is installed, and
     that origin sees no token. Credentials in a URL are none of ours either; another name of the same host is another
     origin."""
-    token = drawn_token(world)
     own, other = await world.catalog(), await world.catalog()
+    token = own.secret("[token of the catalog]")
     client = (await world.vaultclaw(environ={VARIABLE: token})).client("acme")
     await add_source(client, own, token=True)
     await publish(other, OLD)
@@ -118,7 +117,15 @@ async def test_a_chain_without_an_end_is_left(world: World) -> None:
         assert (await remote_list(client)).ok is ok, count
 
 
-ELSEWHERE = ("file:///etc/passwd", "ftp://127.0.0.1/x", "unix:///tmp/x", "javascript:1", "data:,x", "http://", "http://127.0.0.1:x/")
+ELSEWHERE = (
+    "file:///etc/passwd",
+    "ftp://127.0.0.1/x",
+    "unix:///tmp/x",
+    "javascript:1",
+    "data:,x",
+    "http://",
+    "http://127.0.0.1:x/",
+)
 
 
 @scenario("VC-17")

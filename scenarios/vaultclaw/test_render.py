@@ -146,7 +146,8 @@ async def test_all_missing_inputs_are_named_in_order(world: World) -> None:
         "template_id": "t",
         "missing_inputs": ["null default", "said", "silent"],
     }
-    data = (await rendered(client, template(*rows), {key: 1 for key in ("null default", "said", "silent", "given")})).data
+    inputs = dict.fromkeys(("null default", "said", "silent", "given"), 1)
+    data = (await rendered(client, template(*rows), inputs)).data
     assert data["used_defaults"] == [{"input_key": "defaulted", "target_path": "/request/b"}]
     assert data["rendered"]["request"] == {**BASE["request"], "a": 1, "b": [], "d": 1, "e": 1, "f": 1}
     wrong = template(row("/request/a", "missing"), row("/request/text/x", "given"))
@@ -185,7 +186,8 @@ async def test_what_is_rendered_is_a_request_or_a_plan(world: World) -> None:
     assert recipe.details == {"template_id": "r", "entry_type": "recipe.verb.v1"}
     missing = await client.call("template_render", cookbook_id="render", template_id="x", inputs={})
     assert missing.code == "MCP_CATALOG_NOT_FOUND"
-    for wrong in ({"inputs": []}, {"inputs": None}, {"template_id": " "}, {"cookbook_id": 7}):
+    wrongs: tuple[dict[str, Any], ...] = ({"inputs": []}, {"inputs": None}, {"template_id": " "}, {"cookbook_id": 7})
+    for wrong in wrongs:
         given_arguments = {"cookbook_id": "render", "template_id": "r", "inputs": {}, **wrong}
         assert (await client.call("template_render", given_arguments)).code == "MCP_VALIDATION_ERROR", wrong
 

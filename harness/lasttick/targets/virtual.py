@@ -191,7 +191,7 @@ class VirtualWorld(World):
     def catalog_rung(self) -> CatalogRung:
         from lasttick.targets.vaultclaw.catalog_rung import CatalogRung
 
-        return CatalogRung(self.path / "catalogs", self.clock)
+        return CatalogRung(self.path / "catalogs", self.clock, self.chance)
 
     def agent_secret(self, value: str) -> object:
         from lasttick.reference.gateway.secret import AgentSecret

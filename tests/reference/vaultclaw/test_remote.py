@@ -410,7 +410,9 @@ def test_credentials_of_a_url_are_not_sent(tmp_path: Path) -> None:
     assert seen == [f"Bearer {TOKEN}"]
 
 
-@pytest.mark.parametrize("to", ["ftp://books.test/x", "file:///etc/passwd", "data:,x", "gopher:x", "http://books.test:x/"])
+@pytest.mark.parametrize(
+    "to", ["ftp://books.test/x", "file:///etc/passwd", "data:,x", "gopher:x", "http://books.test:x/"]
+)
 def test_a_redirect_to_what_is_not_fetched(tmp_path: Path, to: str) -> None:
     web = Web()
     web.pages[INDEX_URL] = redirect(to)

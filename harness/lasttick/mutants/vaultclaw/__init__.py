@@ -1,8 +1,9 @@
 """Wrong vault MCP servers, by topic. Ids are those of the contract's rulings where a ruling names one."""
 
-from lasttick.mutants.vaultclaw import compare, handoffs, passports, profiles, protocol, routes, silence, tokens, vault_calls, waits
+from lasttick.mutants.vaultclaw import catalog, compare, handoffs, passports, profiles, protocol, routes, silence, sources, tokens, vault_calls, waits
 
 MUTANTS = [
+    *catalog.MUTANTS,
     *compare.MUTANTS,
     *handoffs.MUTANTS,
     *passports.MUTANTS,
@@ -10,6 +11,7 @@ MUTANTS = [
     *protocol.MUTANTS,
     *routes.MUTANTS,
     *silence.MUTANTS,
+    *sources.MUTANTS,
     *tokens.MUTANTS,
     *vault_calls.MUTANTS,
     *waits.MUTANTS,

@@ -7,19 +7,21 @@ announces, or within a write. Source: contract vaultclaw 15 "Writing", VC-15.
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import shutil
-import signal
 from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 from lasttick.model.vaultclaw.envelope import ToolFailure
-from lasttick.ports import Clock
+from lasttick.ports import Clock, Entropy
 from lasttick.reference.vaultclaw.catalog.catalog import Catalog
 from lasttick.reference.vaultclaw.catalog.files import Before, unwatched
-from lasttick.targets.forked import Barrier, Ended, Forked
+from lasttick.reference.vaultclaw.config import VaultclawConfig
+from lasttick.reference.vaultclaw.program import VaultclawServer
+from lasttick.targets.forked import Barrier, Ended, Forked, kill_at
 
 Work = Callable[[Any], Coroutine[Any, Any, Any]]
 """What is done with a catalog: `lambda catalog: catalog.upsert(bundle)`."""
@@ -30,9 +32,10 @@ DONE = "done"
 class CatalogRung:
     """Each root is a folder of its own. `outcome` of a change is "done", or the code of its failure."""
 
-    def __init__(self, folder: Path, clock: Clock) -> None:
+    def __init__(self, folder: Path, clock: Clock, entropy: Entropy) -> None:
         self._folder = folder
         self._clock = clock
+        self._entropy = entropy
         self._roots = 0
 
     def root(self, like: Path | None = None) -> Path:
@@ -45,18 +48,18 @@ class CatalogRung:
 
     async def opened(self, root: Path) -> Any:
         """The catalog as after a start on that folder. Raises ToolFailure."""
-        catalog = self._catalog(root)
+        catalog = self.catalog(root)
         await catalog.open()
         return catalog
 
     async def change(self, root: Path, work: Work) -> str:
         """The work without a start; its outcome."""
-        return await _outcome(work(self._catalog(root)))
+        return await _outcome(work(self.catalog(root)))
 
     async def steps(self, root: Path, work: Work) -> list[str]:
         """The same; the steps that it announced."""
         seen: list[str] = []
-        await work(self._catalog(root, seen.append))
+        await work(self.catalog(root, seen.append))
         return seen
 
     async def without_room(self, root: Path, work: Work, step: int) -> ToolFailure | None:
@@ -67,21 +70,24 @@ class CatalogRung:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
         try:
-            await work(self._catalog(root, _counted(full)))
+            await work(self.catalog(root, _counted(full)))
         except ToolFailure as failure:
             return failure
         return None
 
     def killed(self, root: Path, work: Work, step: int) -> Ended:
         """The change in a process that dies just before step `step`, announced or seen, counted from 0."""
-        seen: list[object] = []
+        die = kill_at(step)
+        number = itertools.count()
+        announced = self._alone(root, work, before=lambda _: die(next(number), False))
+        return Forked(announced, folder=root, step=lambda _, makes: die(next(number), makes)).wait()
 
-        def die(*event: object) -> None:
-            seen.append(event)
-            if len(seen) == step + 1:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        return Forked(self._alone(root, work, before=die), folder=root, step=die).wait()
+    def killed_start(self, root: Path, step: int) -> Ended:
+        """The start of a whole server, bundled cookbooks and all, in a process that dies just before its file operation
+        number `step` in that folder."""
+        config = VaultclawConfig.from_env({"ACCORDS_MCP_CATALOG_DIR": str(root)}, self._folder)
+        server = VaultclawServer(config, clock=self._clock, entropy=self._entropy, say=lambda line: None)
+        return Forked(lambda: str(_at_once(server.start())), folder=root, step=kill_at(step)).wait()
 
     def cut(self, root: Path, work: Work, file_bytes_max: int) -> Ended:
         """The change in a process that dies in a write past that many bytes of a file."""
@@ -117,21 +123,26 @@ class CatalogRung:
         assert ended.ok, ended.text
         return [(name, numbers) for name, numbers in json.loads(ended.text)]
 
-    def _catalog(self, root: Path, before: Before = unwatched) -> Catalog:
+    def catalog(self, root: Path, before: Before = unwatched) -> Any:
+        """The catalog without a start, as a server that runs has it."""
         return Catalog(root, self._clock, lock_timeout_ms=LOCK_TIMEOUT_MS, before=before)
 
     def _alone(self, root: Path, work: Work, before: Before = unwatched) -> Callable[[], str]:
         """The outcome without a loop: a forked child has none, and whoever finds the lock free never waits."""
 
         def run() -> str:
-            outcome = _outcome(work(self._catalog(root, before)))
-            try:
-                outcome.send(None)
-            except StopIteration as end:
-                return str(end.value)
-            raise AssertionError("the change waits for somebody else's lock; expected it free")
+            return str(_at_once(_outcome(work(self.catalog(root, before)))))
 
         return run
+
+
+def _at_once(work: Coroutine[Any, Any, Any]) -> Any:
+    """What it returns, without a loop. Raises AssertionError when it waits for somebody."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("the change waits for somebody else's lock; expected it free")
 
 
 async def _outcome(work: Awaitable[Any]) -> str:

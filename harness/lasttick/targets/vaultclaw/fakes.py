@@ -45,6 +45,12 @@ class FakeHandle:
         """A request to its tests' side. Raises AssertionError for an error status."""
         return await self._world.request(method, self.url + path, body)
 
+    def secret(self, alias: str) -> str:
+        """A new token for its callers; the trace has `alias` in its place."""
+        token = f"vat-{self._world.random('vault-tokens').getrandbits(128):032x}"
+        hide(self._world.trace.redact, token, alias)
+        return token
+
     async def shut(self) -> None:
         await self._part.stop()
 
@@ -68,7 +74,7 @@ class Vaultd(FakeHandle):
     ) -> str:
         """A new token of an agent, or of a person who may decide (`approver`), hidden in the trace. `scopes` None: all
         of an agent's."""
-        token = f"vat-{self._world.random('vault-tokens').getrandbits(128):032x}"
+        token = self.secret(f"[token of {agent or approver}]")
         await self.register(token, agent, tenant=tenant, scopes=scopes, approver=approver)
         return token
 
