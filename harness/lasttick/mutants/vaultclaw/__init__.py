@@ -2,6 +2,7 @@
 
 from lasttick.mutants.vaultclaw import (
     catalog,
+    compare,
     handoffs,
     journey,
     passports,
@@ -20,6 +21,7 @@ from lasttick.mutants.vaultclaw import (
 
 MUTANTS = [
     *catalog.MUTANTS,
+    *compare.MUTANTS,
     *handoffs.MUTANTS,
     *journey.MUTANTS,
     *passports.MUTANTS,
