@@ -145,6 +145,8 @@ class VaultDaemon:
 
     async def _send(self, seq: int, response: Response, scope: Any, receive: Any, send: Any) -> None:
         status = NO_ANSWER if isinstance(response, Broken) else response.status_code
+        # An id of the vault's own, which no client should take for the one that it sent.
+        response.headers["x-request-id"] = f"vault-{seq}"
         self._log.answered(seq, status)
         self._tell("vault.answer", {"seq": seq, "status": status})
         await response(scope, receive, send)

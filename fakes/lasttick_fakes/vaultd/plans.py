@@ -49,7 +49,7 @@ def start_of(plan: Mapping[str, Any]) -> str:
 def resolve(step: Mapping[str, Any], plan_input: Any, outputs: Mapping[str, Any]) -> dict[str, Any]:
     """What the step sends: its base, its bindings, and the outputs that its texts name. Raises VaultError."""
     request: dict[str, Any] = _copy(step.get("request_base") or {})
-    for binding in step.get("request_bindings") or []:
+    for binding in _listed(step, "request_bindings"):
         value = _value(binding["ref"], plan_input, outputs)
         if value is _MISSING:
             raise _failed(step, "PLAN_BINDING_SOURCE_MISSING", f"nothing is at {shown(binding['ref'])}")
@@ -59,7 +59,7 @@ def resolve(step: Mapping[str, Any], plan_input: Any, outputs: Mapping[str, Any]
 
 def next_step(step: Mapping[str, Any], outputs: Mapping[str, Any]) -> str | None:
     """The step after this one, None at the end. Raises VaultError (PLAN_TRANSITION_*)."""
-    branches = step.get("success_branches") or []
+    branches = _listed(step, "success_branches")
     met = [branch["next_step_id"] for branch in branches if _holds(branch.get("when"), outputs)]
     if len(met) > 1:
         raise _failed(step, "PLAN_TRANSITION_AMBIGUOUS", f"{len(met)} branches hold: {shown(met)}")
@@ -83,18 +83,25 @@ def _check_step(
         yield _problem(f"{path}/verb", "PLAN_STEP_INVALID", f"a verb of {connector_id}", verb)
     if not isinstance(step.get("request_base", {}), dict):
         yield _problem(f"{path}/request_base", "PLAN_STEP_INVALID", "an object", step["request_base"])
-    bindings = step.get("request_bindings") or []
-    for index, binding in enumerate(bindings if isinstance(bindings, list) else [bindings]):
+    for name in ("request_bindings", "success_branches"):
+        if not isinstance(step.get(name), list | None):
+            yield _problem(f"{path}/{name}", "PLAN_STEP_INVALID", "an array", step[name])
+    for index, binding in enumerate(_listed(step, "request_bindings")):
         well = isinstance(binding, dict) and isinstance(binding.get("ref"), dict)
         if not well or not isinstance(binding.get("path"), str) or not binding["path"].startswith("/"):
             yield _problem(f"{path}/request_bindings/{index}", "PLAN_BINDING_INVALID", "{path: /..., ref: {}}", binding)
-    branches = step.get("success_branches") or []
     follow = [("default_success_next_step_id", step.get("default_success_next_step_id") or None)]
-    for index, branch in enumerate(branches if isinstance(branches, list) else [branches]):
+    for index, branch in enumerate(_listed(step, "success_branches")):
         follow.append((f"success_branches/{index}", branch.get("next_step_id", "") if isinstance(branch, dict) else ""))
     for name, target in follow:
         if target is not None and target not in ids:
             yield _problem(f"{path}/{name}", "PLAN_STEP_INVALID", "the id of a step", target)
+
+
+def _listed(step: Mapping[str, Any], name: str) -> list[Any]:
+    """A list of the step; [] without one."""
+    value = step.get(name)
+    return value if isinstance(value, list) else []
 
 
 def _value(ref: Mapping[str, Any], plan_input: Any, outputs: Mapping[str, Any]) -> Any:

@@ -39,9 +39,11 @@ def check_profile(profile: Any) -> dict[str, Any]:
 
 
 def attachments(inner: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The secrets that a request names; malformed entries are kept, to be refused."""
+    """The secrets that a request names; a malformed entry is kept, with the slot "" that no profile has."""
     listed = inner.get("secret_attachments")
-    return [one if isinstance(one, dict) else {} for one in listed] if isinstance(listed, list) else []
+    if not isinstance(listed, list):
+        return []
+    return [one if isinstance(one, dict) and isinstance(one.get("slot"), str) else {"slot": ""} for one in listed]
 
 
 def check_use(inner: Mapping[str, Any], profiles: Mapping[str, Mapping[str, Any]]) -> None:
@@ -57,11 +59,9 @@ def check_use(inner: Mapping[str, Any], profiles: Mapping[str, Mapping[str, Any]
         raise not_found(profile_id)
     slots = {slot["slot"]: slot for slot in profile["slots"]}
     for one in named:
-        slot = slots.get(one.get("slot", ""))
+        slot = slots.get(one["slot"])
         if slot is None:
-            raise _refused(
-                "SLOT_UNRESOLVED", 422, f"the slot is {shown(one.get('slot'))}; expected one of {profile_id}"
-            )
+            raise _refused("SLOT_UNRESOLVED", 422, f"the slot is {shown(one['slot'])}; expected one of {profile_id}")
         for name, given in (("allowed_modes", "mode"), ("allowed_targets", "target"), ("allowed_intents", "intent")):
             value = one.get(given)
             if value is not None and not _allows(slot.get(name, []), [value]):

@@ -100,6 +100,17 @@ def _http(inner: Mapping[str, Any]) -> Iterator[Problem]:
         yield _problem("/request/url", "INVALID_VALUE", "an http or https URL with a host", url)
 
 
+def _read_profile(inner: Mapping[str, Any]) -> Iterator[Problem]:
+    yield from _may_be(inner, "subject_ref", str, "text")
+    yield from _texts("/request/slots", inner.get("slots", []))
+
+
+def _extraction(inner: Mapping[str, Any]) -> Iterator[Problem]:
+    yield from _needs_text(inner, "document_id")
+    yield from _may_be(inner, "subject_ref", str, "text")
+    yield from _may_be(inner, "extracted_fields", dict, "an object")
+
+
 _SHAPES: dict[str, Callable[[Mapping[str, Any]], Iterator[Problem]]] = {
     "google.gmail.drafts.create": _compose,
     "google.gmail.messages.send": _compose,
@@ -110,16 +121,18 @@ _SHAPES: dict[str, Callable[[Mapping[str, Any]], Iterator[Problem]]] = {
     "google.gmail.messages.trash": _message,
     "google.gmail.messages.untrash": _message,
     "generic.http.request": _http,
+    "identity.profile.read": _read_profile,
+    "identity.extraction.run": _extraction,
 }
 
 
 def _texts(path: str, value: Any) -> Iterator[Problem]:
     if not isinstance(value, list):
-        yield _problem(path, "TYPE_MISMATCH", "an array of addresses", value)
+        yield _problem(path, "TYPE_MISMATCH", "an array of texts", value)
         return
     for index, one in enumerate(value):
         if not isinstance(one, str):
-            yield _problem(f"{path}/{index}", "TYPE_MISMATCH", "an address as text", one)
+            yield _problem(f"{path}/{index}", "TYPE_MISMATCH", "text", one)
 
 
 def _attachments(value: Any) -> Iterator[Problem]:
@@ -146,6 +159,11 @@ def _needs_text(inner: Mapping[str, Any], name: str) -> Iterator[Problem]:
     if not isinstance(value, str) or not value.strip():
         code = "FIELD_REQUIRED" if name not in inner else "TYPE_MISMATCH"
         yield _problem(f"/request/{name}", code, "text that is not blank", value)
+
+
+def _may_be(inner: Mapping[str, Any], name: str, kind: type, expected: str) -> Iterator[Problem]:
+    if name in inner and not isinstance(inner[name], kind):
+        yield _problem(f"/request/{name}", "TYPE_MISMATCH", expected, inner[name])
 
 
 def _is_http(url: str) -> bool:

@@ -55,7 +55,7 @@ def _scripted(scripted: Mapping[str, Any]) -> dict[str, Any]:
 
 def _read(state: VaultState, tenant: str, inner: Mapping[str, Any]) -> dict[str, Any]:
     known = state.identities.get(tenant, {}).get(_subject(inner), {})
-    slots = [slot for slot in inner.get("slots") or [] if isinstance(slot, str)]
+    slots = inner.get("slots", [])
     return {
         "values": {slot: known[slot] for slot in slots if known.get(slot)},
         "missing_slots": [slot for slot in slots if not known.get(slot)],
@@ -72,8 +72,7 @@ def _extract(state: VaultState, tenant: str, inner: Mapping[str, Any]) -> dict[s
             f"No document is {shown(document_id)}; expected one of this tenant; upload it.",
             {"document_id": document_id},
         )
-    given = inner.get("extracted_fields")
-    values = {**found[-1].get("fields", {}), **(given if isinstance(given, dict) else {})}
+    values = {**found[-1]["fields"], **inner.get("extracted_fields", {})}
     values = {slot: value for slot, value in values.items() if isinstance(value, str) and value}
     state.identities.setdefault(tenant, {}).setdefault(_subject(inner), {}).update(values)
     return {"document_id": document_id, "values": values}

@@ -247,9 +247,9 @@ class Workroom:
     def _step_done(self, work: Work, result: dict[str, Any]) -> None:
         step = steps_by_id(work.plan)[work.step_id]
         missing = result.get("missing_slots")
-        if missing and not step.get("success_branches"):
+        if isinstance(missing, list) and missing and not step.get("success_branches"):
             # A read with branches has its own way on; one without needs everything it asked for.
-            what = f"has no value for {', '.join(missing)}"
+            what = f"has no value for {', '.join(map(str, missing))}"
             raise _step_failed(work.step_id, "IDENTITY_SLOTS_MISSING", what, missing_slots=list(missing))
         work.outputs[work.step_id] = result
         work.step_id = next_step(step, work.outputs) or ""
@@ -303,12 +303,12 @@ class Workroom:
             if (one["tenant"], one["verb"], one["revoked"]) == (tenant, verb, False)
         }
         for one in attachments(inner):
-            if one.get("slot") not in bound:
+            if one["slot"] not in bound:
                 raise VaultError(
                     422,
                     "SECRET_SLOT_UNRESOLVED",
-                    f"The slot {one.get('slot')!r} has no secret; expected a binding; bind the slot.",
-                    {"slot": one.get("slot")},
+                    f"The slot {one['slot']!r} has no secret; expected a binding; bind the slot.",
+                    {"slot": one["slot"]},
                 )
 
     def _fail(self, work: Work, error: VaultError, now: Now) -> None:

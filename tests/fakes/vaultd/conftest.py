@@ -41,7 +41,8 @@ class Bench:
     async def call(
         self, method: str, path: str, body: Any = None, *, token: str = "vc-agent", key: str | None = None, **more: Any
     ) -> httpx.Response:
-        headers = {"authorization": f"Bearer {token}"} | ({} if key is None else {"idempotency-key": key})
+        headers = {"authorization": f"Bearer {token}", **more.pop("headers", {})}
+        headers |= {} if key is None else {"idempotency-key": key}
         given = {} if body is None else {"json": body}
         return await self.http.request(method, path, headers=headers, **given, **more)
 

@@ -41,6 +41,10 @@ def mail(verb: str = "google.gmail.messages.send", *, module_hash: Any = HASH, *
     return {"connector_id": "google", "verb": verb, "request": {**MAIL, **inner}, "module_hash": module_hash}
 
 
+def identity(verb: str, **inner: Any) -> dict[str, Any]:
+    return {"connector_id": "identity", "verb": verb, "request": inner}
+
+
 @pytest.mark.parametrize(("method", "path", "scope"), CALLS)
 def test_a_call_needs_its_scope_and_no_other(run, method: str, path: str, scope: str) -> None:
     async def story(bench):
@@ -109,6 +113,11 @@ def test_an_approver_is_no_agent(run) -> None:
         ({**HTTP, "request": {"method": "GET", "url": ""}}, "/request/url", "INVALID_VALUE"),
         ({**HTTP, "request": {"method": "GET", "url": "ftp://x"}}, "/request/url", "INVALID_VALUE"),
         ({**HTTP, "request": {"method": "GET", "url": "http://[x"}}, "/request/url", "INVALID_VALUE"),
+        (identity("identity.profile.read.v1", slots=7), "/request/slots", "TYPE_MISMATCH"),
+        (identity("identity.profile.read.v1", subject_ref=7), "/request/subject_ref", "TYPE_MISMATCH"),
+        (identity("identity.extraction.run.v1"), "/request/document_id", "FIELD_REQUIRED"),
+        (identity("identity.extraction.run.v1", document_id=7), "/request/document_id", "TYPE_MISMATCH"),
+        (identity("identity.extraction.run.v1", extracted_fields=[]), "/request/extracted_fields", "TYPE_MISMATCH"),
         ({**HTTP, "request": {"url": "http://x"}}, "/request/method", "FIELD_REQUIRED"),
     ],
 )
@@ -278,6 +287,8 @@ def test_profiles_let_secrets_through_or_do_not(run) -> None:
         assert (await bench.get(f"{PROFILES}/list?verb=other")) == {"items": []}
         assert (await use(profile_id="p")).status_code == 200
         assert (await use(profile_id="p", attached={"slot": "x"})).json()["error"]["code"].endswith("SLOT_UNRESOLVED")
+        for slot_name in (7, ["api_key"], None):
+            assert (await use(profile_id="p", attached={"slot": slot_name})).status_code == 422
         for attached in ({"mode": "write"}, {"target": "https://x"}, {"intent": "x"}, {"expected_secret_types": ["x"]}):
             answer = await use(profile_id="p", attached=attached)
             assert (answer.status_code, answer.json()["error"]["code"]) == (403, "UNBOUNDED_PROFILE_SLOT_VIOLATION")

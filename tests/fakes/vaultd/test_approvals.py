@@ -329,6 +329,24 @@ def test_two_who_approve_at_once_run_it_once(run) -> None:
     run(story)
 
 
+def test_the_same_calls_at_the_same_times_make_the_same_history(run) -> None:
+    histories = []
+
+    async def story(bench):
+        await bench.put(
+            "persons", {"persons": [{"decision": "approve", "after_s": 7, "times": 1}, {"decision": "never"}]}
+        )
+        await asyncio.gather(*(bench.ask(token=token) for token in ("vc-agent", "vc-other-agent", "vc-agent")))
+        await bench.until(2000)
+        histories.append((await bench.get("/state"), bench.events))
+
+    run(story)
+    run(story)
+    assert histories[0] == histories[1]
+    ends = [data["t_ns"] for kind, data in histories[0][1] if kind == "vault.work" and data["status"] != "PENDING"]
+    assert ends == [7_000_000_000, 7_000_000_000, 900_000_000_000, 900_000_000_000]
+
+
 def test_events_tell_the_life_and_no_token(run) -> None:
     async def story(bench):
         job = await bench.ask()

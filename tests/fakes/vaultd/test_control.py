@@ -135,7 +135,8 @@ def test_the_log_has_each_call_as_it_came(run) -> None:
         headers = {"X-Request-Id": "r-1"}
         await bench.http.get("/v0/docs/types/latest?type_id=a%20b", headers=headers)
         await bench.until(2)
-        await bench.call("GET", "/v0/connectors")
+        answer = await bench.call("GET", "/v0/connectors", headers={"x-request-id": "r-2"})
+        assert answer.headers["x-request-id"] == "vault-2", "never the caller's"
         first, second = (await bench.get("/log"))["log"]
         assert (first["seq"], first["t_ns"], first["status"]) == (1, 0, 401)
         assert (first["method"], first["path"]) == ("GET", "/v0/docs/types/latest?type_id=a%20b")

@@ -189,6 +189,8 @@ def test_the_step_that_fails_is_named(run) -> None:
             "PLAN_BINDING_INVALID",
         ),
         ({"step": {"default_success_next_step_id": "x"}}, "/steps/0/default_success_next_step_id", "PLAN_STEP_INVALID"),
+        ({"step": {"request_bindings": {"path": "/x", "ref": {}}}}, "/steps/0/request_bindings", "PLAN_STEP_INVALID"),
+        ({"step": {"success_branches": {"next_step_id": "send"}}}, "/steps/0/success_branches", "PLAN_STEP_INVALID"),
         ({"step": {"success_branches": [7]}}, "/steps/0/success_branches/0", "PLAN_STEP_INVALID"),
     ],
 )

@@ -110,7 +110,9 @@ class VaultClient:
         except Exception as error:
             emit(self.name, "call.end", ref, tool=tool, ok=False, code="lost", message=str(error)[:200])
             raise
-        emit(self.name, "call.end", ref, tool=tool, ok=answer.ok, code=answer.code)
+        data = answer.envelope["data"]
+        told = data.get("decision_outcome") if isinstance(data, dict) else None
+        emit(self.name, "call.end", ref, tool=tool, ok=answer.ok, code=answer.code, told=told)
         return answer
 
     async def rpc(self, method: str, params: Any = None, *, id: Any = None) -> dict[str, Any] | None:
