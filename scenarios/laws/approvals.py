@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
 
-from lasttick import Target, control
+from lasttick import Target, control, must
 from lasttick.laws.approval_subject import Approval, asking, deciders, term
 from lasttick.laws.caller import Caller
 from lasttick.laws.judges.interval import Interval
@@ -93,6 +92,18 @@ async def good(target: Target, asker: Caller, boss: Caller, early: Callable[...,
         await runs(request, boss)
 
 
+async def is_undecided(request: Approval, boss: Caller, when: str) -> None:
+    """The decider's yes still counts: nothing before it has decided the request."""
+    said = await request.decide(boss, "approve")
+    in_time = said.answered_s < request.began.sent_s + term_of(request.target).low_s
+    open_ = said.outcome in ("lost", "error")
+    must(said.ok or open_ or not in_time, f"the yes of {boss.name} was {said.answer} {when}", *request.said())
+    control(said.ok, f"the yes of {boss.name} was {said.answer}, perhaps too late", said, timing=not in_time)
+    if request.resumes:
+        await request.resume()
+    must(await request.effect() is not None, f"what {boss.name} approved did not run {when}", *request.said())
+
+
 async def until_over(request: Approval) -> None:
     """Wait until it must have ended."""
     await request.target.until(request.began.answered_s + term_of(request.target).high_s)
@@ -100,8 +111,3 @@ async def until_over(request: Approval) -> None:
 
 def reads_outcome(request: Approval) -> bool:
     return request.target.bound("approval.outcome", request.decider.spec.route)
-
-
-def names_of(target: Target, *callers: Caller) -> list[Any]:
-    """How records may name these persons."""
-    return [name for caller in callers for name in (caller.name, caller.spec.id) if name is not None]

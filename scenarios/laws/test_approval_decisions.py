@@ -6,7 +6,7 @@ from lasttick import Target, control, law, must
 from lasttick.laws.approval_subject import Approval, Decision, asking, deciders
 from lasttick.laws.caller import Caller
 
-from .approvals import VERBS, ask, arrange, askers, good, pending, reads_outcome, runs, takes, term_of
+from .approvals import VERBS, arrange, askers, good, is_undecided, pending, reads_outcome, takes
 
 
 @law("approval/deny-is-final", verbs=VERBS, seconds=takes(0.5, 6))
@@ -57,7 +57,8 @@ async def test_decider_only(target: Target) -> None:
             await _decides_nothing(target, request, other, what)
             await good(target, alice, boss)
             must(not await request.effects(), f"it ran when {what} said yes", *request.said())
-            await _is_still_hers_to_decide(target, request, boss, what)
+            await is_undecided(request, boss, f"after {what} had said no")
+            await _records(request, boss)
         target.case(f"{other.name}, {_role(other, alice)}")
 
 
@@ -76,21 +77,14 @@ async def _decides_nothing(target: Target, request: Approval, other: Caller, wha
             await request.resume()
 
 
-async def _is_still_hers_to_decide(target: Target, request: Approval, boss: Caller, what: str) -> None:
-    said = await request.decide(boss, "approve")
-    in_time = said.answered_s < request.began.sent_s + term_of(target).low_s
-    must(said.ok or not in_time, f"the decider's yes was {said.answer} after {what} had said no", *request.said())
-    control(said.ok, "the request may have been over before it was decided", said, timing=True)
-    if request.resumes:
-        await request.resume()
-    ran = await request.effect() is not None
-    must(ran, f"what was approved did not run after {what} had said no", *request.said())
-    if reads_outcome(request) and boss.spec.id is not None:
-        record = await request.record()
-        control(record.said.ok, "how it ended cannot be read", record.said)
-        if "by" in record.said.out:
-            must(
-                record.by == boss.spec.id,
-                f"it is recorded as decided by {record.by!r}, not by {boss.spec.id}",
-                record.said,
-            )
+async def _records(request: Approval, boss: Caller) -> None:
+    if not reads_outcome(request) or boss.spec.id is None:
+        return
+    record = await request.record()
+    control(record.said.ok, "how it ended cannot be read", record.said)
+    if "by" in record.said.out:
+        must(
+            record.by == boss.spec.id,
+            f"it is recorded as decided by {record.by!r}, not by {boss.spec.id}",
+            record.said,
+        )

@@ -91,7 +91,8 @@ class Approval:
     @property
     def answer(self) -> Said | None:
         """What the asker was answered so far. Raises what its binding raised."""
-        return self._task.result() if self._task is not None and self._task.done() else None
+        is_told = self._task is not None and self._task.done() and not self._task.cancelled()
+        return self._task.result() if is_told and self._task is not None else None
 
     async def answered(self, within_s: float) -> Said | None:
         """The asker's answer, waited for."""
@@ -120,23 +121,25 @@ class Approval:
     @property
     def began(self) -> Span:
         """Between which instants the target took it."""
-        assert self.sent_s is not None and self.seen_s is not None, "it was seen"
+        assert self.sent_s is not None, "it was sent"
+        assert self.seen_s is not None, "it was seen"
         return Span(self.sent_s, self.seen_s)
 
     # -- to read
 
-    async def entry(self) -> tuple[Said, Mapping[str, Any] | None]:
+    async def entry(self, reader: Caller | None = None) -> tuple[Said, Mapping[str, Any] | None]:
         """What a person sees now, and the row that is about this request; None: there is none."""
-        said = await self.decider.say("approval.pending", self.names, mark=self.mark, id=self.id)
+        said = await (reader or self.decider).say("approval.pending", self.names, mark=self.mark, id=self.id)
         row = next((row for row in said.each if self._is_about(row)), None)
         if row is not None and "id" in row and self.id is None:
             self.learns({"id": row["id"]})
         return said, row
 
-    async def record(self) -> Record:
+    async def record(self, reader: Caller | None = None) -> Record:
         """How it stands, by `approval.outcome`."""
-        said = await self.decider.say("approval.outcome", self.names, mark=self.mark, id=self.id)
-        way = self.target.deployment.way("approval.outcome", self.decider.spec.route)
+        reader = reader or self.decider
+        said = await reader.say("approval.outcome", self.names, mark=self.mark, id=self.id)
+        way = self.target.deployment.way("approval.outcome", reader.spec.route)
         assert way is not None, "it was said"
         return Record(said, bindings.common_state(way.binding, said.out.get("state")), said.out.get("by"))
 
@@ -176,9 +179,7 @@ class Approval:
 
     def said(self) -> tuple[Said, ...]:
         """Everything that was answered about it, for a verdict."""
-        answers = (
-            () if self._task is None or not self._task.done() or self._task.exception() else (self._task.result(),)
-        )
+        answers = () if self.answer is None else (self.answer,)
         return (*answers, *(said for _, said in self.decided), *self.resumed)
 
     # -- the end
@@ -224,20 +225,23 @@ class Approval:
 
     async def _is_over(self) -> bool:
         """Whether the target is known to wait for nobody any more."""
+        answer = self.answer
+        if answer is not None and answer.refused:
+            return True
         if self.decider.over:
             await self.decider.again()
-        can_read = self.target.bound("approval.pending", self.decider.spec.route)
-        if can_read and await self._is_gone():
-            return True
-        if not can_read and any(said.ok for _, said in self.decided):
+        if await self._is_gone():
             return True
         way = self.target.deployment.way("approval.decide", self.decider.spec.route)
         said = await self.decide_in_words(self.decider, "deny" if way is None else way.binding.say.get("deny", "deny"))
-        return said.ok or (await self._is_gone() if can_read else said.refused)
+        return said.ok or said.refused or await self._is_gone()
 
     async def _is_gone(self) -> bool:
+        """Whether what was pending is so no longer; where nothing lists it, a decision has ended it."""
+        if not self.target.bound("approval.pending", self.decider.spec.route):
+            return any(said.ok for _, said in self.decided)
         said, row = await self.entry()
-        return said.ok and row is None
+        return said.ok and row is None and self.seen_s is not None
 
 
 @contextlib.asynccontextmanager
