@@ -93,15 +93,31 @@ async def good(target: Target, asker: Caller, boss: Caller, early: Callable[...,
 
 
 async def is_undecided(request: Approval, boss: Caller, when: str) -> None:
-    """The decider's yes still counts: nothing before it has decided the request."""
+    """It still waits, and the decider's yes counts: nothing before has decided the request."""
+    if request.target.bound("approval.pending", boss.spec.route):
+        listing, row = await request.entry()
+        in_time = listing.answered_s < open_until_s(request)
+        told = f"what {request.asker.name} asked for waits no longer {when}"
+        must(row is not None or not listing.ok or not in_time, told, listing)
+        control(row is not None, f"{told}, or is over" if listing.ok else f"what waits was {listing.answer}", listing)
     said = await request.decide(boss, "approve")
-    in_time = said.answered_s < request.began.sent_s + term_of(request.target).low_s
-    open_ = said.outcome in ("lost", "error")
-    must(said.ok or open_ or not in_time, f"the yes of {boss.name} was {said.answer} {when}", *request.said())
-    control(said.ok, f"the yes of {boss.name} was {said.answer}, perhaps too late", said, timing=not in_time)
+    _answered_ok(request, said, f"the yes of {boss.name} was {said.answer} {when}")
     if request.resumes:
-        await request.resume()
+        said = await request.resume()
+        _answered_ok(request, said, f"what {boss.name} approved was {said.answer} when its asker went on, {when}")
     must(await request.effect() is not None, f"what {boss.name} approved did not run {when}", *request.said())
+
+
+def _answered_ok(request: Approval, said: Said, told: str) -> None:
+    """A refusal counts only while the request is surely not over; an error and a lost answer are none."""
+    in_time = said.answered_s < open_until_s(request)
+    must(not (said.refused and in_time), told, *request.said())
+    control(said.ok, f"{told}, perhaps too late" if said.refused else told, said, timing=not in_time)
+
+
+def open_until_s(request: Approval) -> float:
+    """Before which instant it has surely not ended by itself."""
+    return request.began.sent_s + term_of(request.target).low_s
 
 
 async def until_over(request: Approval) -> None:

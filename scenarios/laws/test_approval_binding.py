@@ -24,12 +24,13 @@ async def test_bound_to_request(target: Target) -> None:
     beside = alice.twin()
     opened = await beside.open()
     control(opened.ok, f"{alice.name} cannot open another session", opened)
+    await good(target, alice, boss)
     async with pending(target, alice, boss) as one, pending(target, beside, boss) as other:
         said = await say_yes(one, boss)
         ran = await one.effect() is not None
         must(not await other.effects(), "a request ran by the yes to another one", *one.said(), *other.said())
-        control(said.ok and ran, "an approved request did not reach the resource", *one.said())
         await is_undecided(other, boss, "after the yes to another request")
+        control(said.ok and ran, "an approved request did not reach the resource", *one.said())
         target.case("a yes to another")
     async with pending(target, alice, boss) as one, pending(target, beside, boss) as other:
         said = await one.decide(boss, "deny")

@@ -8,7 +8,7 @@ from lasttick import Target, control, law, must
 from lasttick.laws.approval_subject import asking
 from lasttick.laws.judges.approvals import promises
 
-from .approvals import VERBS, arrange, ask, good, pending, say_yes, takes
+from .approvals import VERBS, arrange, ask, good, open_until_s, pending, say_yes, takes
 
 
 @law("approval/told-is-true", verbs=VERBS, seconds=takes(0.5, 5), invariant=True)
@@ -31,7 +31,15 @@ async def test_told_is_true(target: Target) -> None:
         await request.decide(boss, "deny")
         await say_yes(request, boss)
     for request in list(target.deployment.approvals):
-        told = promises(request.decided, request.resumed, request.answer, resumes=request.resumes)
+        if request.seen_s is None:
+            continue
+        told = promises(
+            request.decided,
+            request.resumed,
+            request.answer,
+            resumes=request.resumes,
+            open_until_s=open_until_s(request),
+        )
         if not told:
             continue
         ran = await target.effect_with(request.mark) is not None

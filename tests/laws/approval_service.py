@@ -121,7 +121,7 @@ class ApprovalService:
 
     def end(self, one: Asked, state: str, by: str | None = None) -> None:
         one.state, one.by = state, by
-        if state == "approved" and (self.blocks or self.wrong == "approves on timeout"):
+        if state == "approved" and self.blocks:
             self.run(one)
         one.changed.set()
 
@@ -131,6 +131,7 @@ class ApprovalService:
             if one.state == "pending" and self.now_s >= one.until_s:
                 if self.wrong == "approves on timeout":
                     self.end(one, "approved")
+                    self.run(one)
                 elif self.wrong == "takes a timeout for a person's no":
                     self.end(one, "denied", "boss")
                 else:
@@ -246,6 +247,7 @@ class ApprovalService:
         return JSONResponse({})
 
     async def happened(self, request: Request) -> JSONResponse:
+        self.sweep()
         return JSONResponse(self.effects)
 
     @property

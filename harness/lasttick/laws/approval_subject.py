@@ -255,17 +255,21 @@ async def asking(target: Target, asker: Caller, decider: Caller, mark: Mark | No
         await asyncio.shield(approval.give_up())
 
 
+def may_decide(profile: Profile, name: str, asker: str, *, foreign: bool = False) -> bool:
+    """Whether a caller decides what another one asks for; `foreign`: whether it decides only for other tenants."""
+    spec, tenant = profile.callers[name], profile.callers[asker].tenant
+    is_foreign = None not in (spec.tenant, tenant) and spec.tenant != tenant
+    return spec.decides and is_foreign == foreign
+
+
 async def deciders(target: Target, asker: str, *, foreign: bool = False) -> Sequence[Caller]:
     """Everybody who may decide what this caller asks for, connected; `foreign`: those of other tenants instead.
 
     Raises NotApplicable when there is none of the first, NotShown when one cannot be connected.
     """
-    profile = target.deployment.profile
-    tenant = profile.callers[asker].tenant
     opened = []
-    for name, spec in profile.callers.items():
-        is_foreign = None not in (spec.tenant, tenant) and spec.tenant != tenant
-        if spec.decides and is_foreign == foreign:
+    for name in target.deployment.profile.callers:
+        if may_decide(target.deployment.profile, name, asker, foreign=foreign):
             caller = target.caller(name)
             said = await caller.open()
             control(said.ok, f"{name} cannot open a session", said)

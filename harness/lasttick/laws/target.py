@@ -198,13 +198,14 @@ class Target:
         return await self.effect_with(said.mark, ended=ended)
 
     async def effect_with(self, mark: Mark | None, *, ended: bool = False) -> Effect | None:
-        """The first effect with that mark, waited for as `effect_of` does."""
+        """The first effect with that mark, as `effect_of` waits: the last look is sent when the lag is over."""
         deadline_s = self.now_s + self.lag_s("effects")
         while True:
+            looked_s = self.now_s
             found = await self.effects_with(mark)
             if found and not (ended and found[0].end is None):
                 return found[0]
-            if self.now_s >= deadline_s:
+            if looked_s >= deadline_s:
                 return found[0] if found else None
             await self.sleep(READ_EVERY_S)
 

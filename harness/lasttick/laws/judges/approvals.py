@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -38,15 +39,21 @@ def changed(shown: Any, ran: Any) -> dict[str, tuple[Any, Any]] | None:
 
 
 def promises(
-    decided: Sequence[tuple[str, Said]], resumed: Sequence[Said], answer: Said | None, *, resumes: bool
+    decided: Sequence[tuple[str, Said]],
+    resumed: Sequence[Said],
+    answer: Said | None,
+    *,
+    resumes: bool,
+    open_until_s: float = math.inf,
 ) -> list[Said]:
     """What was answered ok although only what runs may be: a yes, a resume, the asker's answer to a yes.
 
-    Where the asker has to go on (`resumes`), a yes promises nothing before that was tried.
+    Where the asker has to go on (`resumes`), a yes promises nothing before that was tried, in time.
     """
     yes = [said for decision, said in decided if decision == "approve" and said.ok]
     if resumes:
-        yes = [said for said in yes if any(one.sent_s >= said.answered_s and not _is_open(one) for one in resumed)]
+        tried = [one for one in resumed if one.answered_s < open_until_s and not _is_open(one)]
+        yes = [said for said in yes if any(one.sent_s >= said.answered_s for one in tried)]
         yes += [said for said in resumed if said.ok]
     asked = [said.sent_s for decision, said in decided if decision == "approve"]
     if answer is not None and answer.ok and asked and answer.answered_s > min(asked):
