@@ -17,7 +17,7 @@ Act: TypeAlias = Callable[[Approval], Awaitable[None]]
 NEITHER = "lasttick-neither-yes-nor-no"
 
 
-@law("approval/silence-is-not-yes", verbs=VERBS, seconds=takes(3, 8))
+@law("approval/silence-is-not-yes", verbs=VERBS, seconds=takes(3, 8), restarts=True)
 async def test_silence_is_not_yes(target: Target) -> None:
     """Requests are left alone until they end: nobody answers, the asker or the decider is cut, the target restarts, the
     answer is no decision, the asker goes on undecided. None of them runs or is reported as approved.

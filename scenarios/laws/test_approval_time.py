@@ -92,7 +92,7 @@ async def test_timeout_is_no_person(target: Target) -> None:
     target.case("the record of a time-out")
 
 
-@law("approval/survives-restart", verbs=(*VERBS, "system.restart"), seconds=takes(1, 4))
+@law("approval/survives-restart", verbs=(*VERBS, "system.restart"), seconds=takes(1, 4), restarts=True)
 async def test_survives_restart(target: Target) -> None:
     """The target restarts while a request waits. Nothing runs by itself; where restart = keeps, the decider's yes then
     runs it once, and where it is ends, a yes is not answered ok and runs nothing.

@@ -197,7 +197,7 @@ class ApprovalService:
         who = _who(request)
         lists_all = self.wrong == "lists what is over"
         rows = [
-            {"id": one.id, "args": self.shown(one), "expires": one.until_s}
+            {"id": one.id, "args": self.shown(one), "expires": None if self.wrong == "shows no end" else one.until_s}
             for one in self.asked.values()
             if (one.state == "pending" or lists_all) and TENANT[who] == TENANT[one.asker]
         ]

@@ -29,7 +29,7 @@ def running(text: str, environ: dict[str, str], **listings: tuple[str, ...]) -> 
     async def run() -> list[str]:
         loaded = loads(text, "f.toml", environ)
         laws = [
-            PlannedLaw(id_, law.function, spec.verbs, spec.callers, spec.seconds, spec.invariant)
+            PlannedLaw(id_, law.function, spec.verbs, spec.callers, spec.seconds, spec.invariant, spec.restarts)
             for id_, law in LAWS.items()
             if (spec := law.spec.law) is not None
         ]
