@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from lasttick import Target, control, law, must
-from lasttick.laws.approval_subject import asking
+from lasttick.laws.approval_subject import Approval, asking
 from lasttick.laws.judges.approvals import promises
+from lasttick.laws.said import Said
 
 from .approvals import VERBS, arrange, ask, good, open_until_s, pending, say_yes, takes
 
@@ -18,34 +19,47 @@ async def test_told_is_true(target: Target) -> None:
     Nowhere in the run is a yes, a resume or the asker told ok while what it was about does not run.
     """
     alice, boss = await arrange(target)
+    own: dict[str, Approval] = {}
     async with pending(target, alice, boss) as request:
+        own["a yes"] = request
         await say_yes(request, boss)
         await request.answered(target.lag_s("approval.decide"))
     asker = alice.twin()
     opened = await asker.open()
     control(opened.ok, f"{alice.name} cannot open another session", opened)
     async with pending(target, asker, boss) as request:
+        own["a yes after the asker was cut"] = request
         await asker.vanish()
         await request.decide(boss, "approve")
     async with pending(target, alice, boss) as request:
+        own["a yes after a no"] = request
         await request.decide(boss, "deny")
         await say_yes(request, boss)
     for request in list(target.deployment.approvals):
-        if request.seen_s is None:
-            continue
-        told = promises(
-            request.decided,
-            request.resumed,
-            request.answer,
-            resumes=request.resumes,
-            open_until_s=open_until_s(request),
-        )
-        if not told:
-            continue
-        ran = await target.effect_with(request.mark) is not None
-        must(ran, f"{told[0].caller} was told ok, and what {request.asker.name} asked for did not run", *request.said())
-        target.case(f"{told[0].verb} about what {request.asker.name} asked for")
-    control(bool(target.cases), "nobody was told ok: no yes was accepted", *request.said())
+        await _kept(target, request)
+    for what, request in own.items():
+        if _promised(request):
+            target.case(what)
+    control(bool(target.cases), "nobody was told ok: no yes was accepted", *own["a yes"].said())
+
+
+async def _kept(target: Target, request: Approval) -> None:
+    told = _promised(request)
+    ran = not told or await target.effect_with(request.mark) is not None
+    by = told[0].caller if told else ""
+    must(ran, f"{by} was told ok, and what {request.asker.name} asked for did not run", *request.said())
+
+
+def _promised(request: Approval) -> list[Said]:
+    if request.seen_s is None:
+        return []
+    return promises(
+        request.decided,
+        request.resumed,
+        request.answer,
+        resumes=request.resumes,
+        open_until_s=open_until_s(request),
+    )
 
 
 @law("approval/once-only", verbs=VERBS, seconds=takes(0.5, 4), invariant=True)
@@ -71,5 +85,4 @@ async def test_once_only(target: Target) -> None:
     for one in list(target.deployment.approvals):
         times = len(await target.effects_with(one.mark))
         must(times <= 1, f"what {one.asker.name} asked for once ran {times} times", *one.said())
-        if times == 1:
-            target.case(f"what {one.asker.name} asked for")
+    target.case("several yeses and resumes")

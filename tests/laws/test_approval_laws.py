@@ -57,7 +57,7 @@ CASES = {
     "deny-is-final": (2, 3),
     "decider-only": (3, 3),
     "told-is-true": (2, 1),
-    "once-only": (2, 2),
+    "once-only": (1, 1),
     "bound-to-request": (2, 2),
     "bound-to-arguments": (1, 2),
     "late-is-refused": (1, 1),
