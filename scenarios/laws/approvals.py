@@ -120,6 +120,12 @@ def open_until_s(request: Approval) -> float:
     return request.began.sent_s + term_of(request.target).low_s
 
 
+def in_time(request: Approval, tried_s: float) -> None:
+    """What was tried then found it waiting, or decided in time: a refusal of what is over by itself shows nothing."""
+    told = f"what {request.asker.name} asked for may have ended before it was tried"
+    control(tried_s < open_until_s(request), told, *request.said(), timing=True)
+
+
 async def until_over(request: Approval) -> None:
     """Wait until it must have ended."""
     await request.target.until(request.began.answered_s + term_of(request.target).high_s)

@@ -11,7 +11,7 @@ from lasttick.laws.judges.approvals import changed, shows
 from lasttick.laws.said import Said
 from lasttick.laws.verdict import NotApplicable, NotShown, Unfound
 
-from .approvals import VERBS, arrange, good, is_undecided, pending, runs, say_yes, takes
+from .approvals import VERBS, arrange, good, in_time, is_undecided, pending, runs, say_yes, takes
 
 
 @law("approval/bound-to-request", verbs=VERBS, seconds=takes(0.5, 5))
@@ -69,6 +69,7 @@ async def test_bound_to_arguments(target: Target) -> None:
             resumed = await request.resume(other)
             await good(target, alice, boss)
             must(not await target.effects_with(other), "the asker went on with another argument, and it ran", resumed)
+            in_time(request, resumed.answered_s)
             control(resumed.outcome != "lost", "whether the asker went on is not known", resumed)
             target.case("going on with another argument")
 

@@ -6,7 +6,7 @@ from lasttick import Target, control, law, must
 from lasttick.laws.approval_subject import Approval, Decision, asking, deciders
 from lasttick.laws.caller import Caller
 
-from .approvals import VERBS, arrange, askers, good, is_undecided, pending, reads_outcome, takes
+from .approvals import VERBS, arrange, askers, good, in_time, is_undecided, pending, reads_outcome, takes
 
 
 @law("approval/deny-is-final", verbs=VERBS, seconds=takes(0.5, 6))
@@ -21,12 +21,13 @@ async def test_deny_is_final(target: Target) -> None:
     async with pending(target, alice, boss) as request:
         said = await request.decide(boss, "deny")
         control(said.ok, f"the denial of {boss.name} was {said.answer}", said)
-        await request.decide(boss, "approve")
+        later = await request.decide(boss, "approve")
         if request.resumes:
             tried.append("a later yes and a resume")
-            await request.resume()
+            later = await request.resume()
         await good(target, alice, boss)
         must(not await request.effects(), f"what was denied ran after {tried[-1]}", *request.said())
+        in_time(request, later.answered_s)
         for what in tried:
             target.case(what)
         async with asking(target, alice, boss, request.mark) as again:

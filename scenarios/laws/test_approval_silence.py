@@ -9,11 +9,12 @@ from typing import TypeAlias
 from lasttick import Target, control, law, must
 from lasttick.laws.approval_subject import Approval
 from lasttick.laws.caller import Caller
+from lasttick.laws.said import Said
 from lasttick.laws.verdict import NotApplicable
 
-from .approvals import VERBS, arrange, fresh, good, pending, reads_outcome, takes, until_over
+from .approvals import VERBS, arrange, fresh, good, in_time, pending, reads_outcome, takes, until_over
 
-Act: TypeAlias = Callable[[Approval], Awaitable[None]]
+Act: TypeAlias = Callable[[Approval], Awaitable[Said | None]]
 NEITHER = "lasttick-neither-yes-nor-no"
 
 
@@ -51,8 +52,11 @@ async def _silent(target: Target, alice: Caller, boss: Caller, acts: Mapping[str
             opened = await asker.open()
             control(opened.ok, f"{alice.name} cannot open another session", opened)
             requests[what] = await stack.enter_async_context(pending(target, asker, boss, early=must))
+        tried_s: dict[str, float] = {}
         for what, act in acts.items():
-            await act(requests[what])
+            tried_s[what] = target.now_s
+            said = await act(requests[what])
+            tried_s[what] = tried_s[what] if said is None else said.answered_s
         for request in requests.values():
             await until_over(request)
         for caller in (alice, boss):
@@ -60,6 +64,7 @@ async def _silent(target: Target, alice: Caller, boss: Caller, acts: Mapping[str
         await good(target, alice, boss, early=must)
         for what, request in requests.items():
             await _has_not_run(what, request)
+            in_time(request, tried_s[what])
             target.case(what)
 
 
@@ -82,8 +87,8 @@ async def _asker_cut(request: Approval) -> None:
     await request.asker.vanish()
 
 
-async def _resumes(request: Approval) -> None:
-    await request.resume()
+async def _resumes(request: Approval) -> Said:
+    return await request.resume()
 
 
 def _cut(boss: Caller) -> Act:
@@ -94,8 +99,8 @@ def _cut(boss: Caller) -> Act:
 
 
 def _says(boss: Caller, word: str) -> Act:
-    async def act(request: Approval) -> None:
-        await request.decide_in_words(boss, word)
+    async def act(request: Approval) -> Said:
+        return await request.decide_in_words(boss, word)
 
     return act
 

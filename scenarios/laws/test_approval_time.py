@@ -9,7 +9,19 @@ from lasttick.laws.judges.interval import Probe, compare, measured, next_probe_s
 from lasttick.laws.said import Said
 from lasttick.laws.verdict import NotApplicable
 
-from .approvals import VERBS, arrange, fresh, good, is_undecided, pending, reads_outcome, takes, term_of, until_over
+from .approvals import (
+    VERBS,
+    arrange,
+    fresh,
+    good,
+    in_time,
+    is_undecided,
+    pending,
+    reads_outcome,
+    takes,
+    term_of,
+    until_over,
+)
 from .leases import STEPS, round_trip_s
 
 NOT_READ = "needs approval.pending or approval.outcome: nothing else tells when a request has ended"
@@ -120,6 +132,7 @@ async def test_survives_restart(target: Target) -> None:
             await good(target, alice, boss)
             must(not await request.effects(), "it ran after a restart, and restart = ends", *request.said())
             must(not said.ok, "a yes was answered ok after a restart, and restart = ends", *request.said())
+            in_time(request, said.answered_s)
         control(said.outcome != "lost", "whether the yes was heard is not known", said)
     target.case(f"a restart {target.approval.restart} it")
 

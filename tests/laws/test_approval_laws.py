@@ -4,11 +4,14 @@ for a reason that is not the target's.
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 
 from lasttick.engine.network import Delay
 
@@ -148,6 +151,20 @@ def test_faults_are_found_through_delays_too(wrong: str, blocks: bool) -> None:
     own = FAULTS[wrong][1]
     delay = Delay(random.Random(1), 0.0, 0.02)
     assert on_service(own, wrong, delay, blocks=blocks).word == "fail"
+
+
+def test_a_restart_that_takes_longer_than_a_request_lasts_shows_nothing() -> None:
+    """Whoever refuses the yes then may only have let it run out."""
+
+    class Slow(ApprovalService):
+        async def restart(self, request: Request) -> JSONResponse:
+            await asyncio.sleep(30)
+            return await super().restart(request)
+
+    found = play(LAWS["approval/survives-restart"], lambda loop: deploy(loop, Slow()))
+    assert (found.word, "may have ended before it was tried" in found.reason) == ("inconclusive", True), found
+    kept = play(LAWS["approval/survives-restart"], lambda loop: deploy(loop, Slow(restart="keeps")))
+    assert kept.word == "inconclusive", kept
 
 
 # -- what the profile does not give

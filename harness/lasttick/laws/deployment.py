@@ -43,7 +43,7 @@ class Controls:
 
 
 class Journal(Protocol):
-    """Where every session and lease is written down before it is used, so that a later run can end it."""
+    """Where every session, lease and request is written down before it is used, so that a later run can end it."""
 
     def opened(self, kind: str, caller: str, names: Mapping[str, Any], session: str | None = None) -> int:
         """`session`: the id of the MCP session that it belongs to."""
