@@ -115,7 +115,7 @@ def tools_of(target: Target, caller: Caller, listing: Said) -> list[str]:
 
 async def own_tools(target: Target, caller: Caller) -> list[str]:
     """`tools_of`, also where no list can be asked for."""
-    if target.bound("tools.list"):
+    if caller.can("tools.list"):
         return tools_of(target, caller, await caller.list_tools())
     return list(callable_tools(target.deployment.profile, caller.spec.may))
 
@@ -157,7 +157,7 @@ async def foreign_tools(target: Target) -> list[Foreign]:
         if not spec.decides:
             caller = target.caller(name)
             opened = await caller.open()
-            if not target.bound("tools.list"):
+            if not caller.can("tools.list"):
                 sees[caller] = tuple(spec.may)
                 continue
             try:

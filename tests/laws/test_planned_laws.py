@@ -57,14 +57,10 @@ def test_a_gateway(listings: dict[str, tuple[str, ...]], laws: list[str]) -> Non
 
 
 def test_our_tool_gateway() -> None:
-    environ = {"LASTTICK_TARGET_URL": "http://127.0.0.1:7", "LASTTICK_AGENT_SECRET": "a" * 9}
-    environ |= {"LASTTICK_RUNNER_TOKEN": "r" * 9, "LASTTICK_OTHER_TOKEN": "o" * 9}
-    assert running(profile_text("seed-gateway"), environ) == [
-        "session/bound-to-caller",
-        "tools/class-limit",
-        "tools/no-secret-out",
-        "tools/tenant-isolated",
-    ]
+    secrets = [f"LASTTICK_{name}" for name in ("AGENT_SECRET", "ADMIN_TOKEN", "RUNNER_TOKEN", "OTHER_TOKEN")]
+    environ = dict.fromkeys(secrets, "s" * 9) | {"LASTTICK_TARGET_URL": "http://127.0.0.1:7"}
+    found = running(profile_text("seed-gateway"), environ, agent=("get_order", "get_product"), idle=("terminal",))
+    assert found == sorted(["session/bound-to-caller", "tools/tenant-isolated", *TOOLS])
 
 
 def test_our_host_agent() -> None:
