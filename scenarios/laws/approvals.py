@@ -65,9 +65,10 @@ async def ask(request: Approval, early: Callable[..., None] = control) -> None:
     seen = await request.seen()
     told = request.said()
     turned_down = not seen and request.answer is not None and request.answer.outcome not in ("ok", "pending")
-    control(not turned_down, f"the request of {request.asker.name} is turned down", *told)
+    late = is_late(request)
+    control(not turned_down, f"the request of {request.asker.name} is turned down", *told, timing=late)
     early(not await request.effects(), f"what {request.asker.name} asked for happened before anybody said yes", *told)
-    control(seen, f"the request of {request.asker.name} is not seen to wait for a person", *told)
+    control(seen, f"the request of {request.asker.name} is not seen to wait for a person", *told, timing=late)
 
 
 async def say_yes(request: Approval, boss: Caller) -> Said:
@@ -81,8 +82,9 @@ async def say_yes(request: Approval, boss: Caller) -> Said:
 async def runs(request: Approval, boss: Caller, what: str = "an approved request") -> Said:
     """It is approved and arrives at the resource: without that nothing shows that a yes can make anything happen."""
     said = await say_yes(request, boss)
-    control(said.ok, f"{what}: the yes of {boss.name} was {said.answer}", *request.said())
-    control(await request.effect() is not None, f"{what} did not reach the resource", *request.said())
+    late = is_late(request)
+    control(said.ok, f"{what}: the yes of {boss.name} was {said.answer}", *request.said(), timing=late)
+    control(await request.effect() is not None, f"{what} did not reach the resource", *request.said(), timing=late)
     return said
 
 
@@ -96,10 +98,11 @@ async def is_undecided(request: Approval, boss: Caller, when: str) -> None:
     """It still waits, and the decider's yes counts: nothing before has decided the request."""
     if request.target.bound("approval.pending", boss.spec.route):
         listing, row = await request.entry()
-        in_time = listing.answered_s < open_until_s(request)
+        late = is_late(request)
         told = f"what {request.asker.name} asked for waits no longer {when}"
-        must(row is not None or not listing.ok or not in_time, told, listing)
-        control(row is not None, f"{told}, or is over" if listing.ok else f"what waits was {listing.answer}", listing)
+        must(row is not None or not listing.ok or late, told, listing)
+        told = f"{told}, or is over" if listing.ok else f"what waits was {listing.answer}"
+        control(row is not None, told, listing, timing=late)
     said = await request.decide(boss, "approve")
     _answered_ok(request, said, f"the yes of {boss.name} was {said.answer} {when}")
     if request.resumes:
@@ -110,14 +113,19 @@ async def is_undecided(request: Approval, boss: Caller, when: str) -> None:
 
 def _answered_ok(request: Approval, said: Said, told: str) -> None:
     """A refusal counts only while the request is surely not over; an error and a lost answer are none."""
-    in_time = said.answered_s < open_until_s(request)
-    must(not (said.refused and in_time), told, *request.said())
-    control(said.ok, f"{told}, perhaps too late" if said.refused else told, said, timing=not in_time)
+    late = said.answered_s >= open_until_s(request)
+    must(late or not said.refused, told, *request.said())
+    control(said.ok, f"{told}, perhaps too late" if said.refused else told, said, timing=late)
 
 
 def open_until_s(request: Approval) -> float:
     """Before which instant it has surely not ended by itself."""
-    return request.began.sent_s + term_of(request.target).low_s
+    return (request.sent_s or 0.0) + term_of(request.target).low_s
+
+
+def is_late(request: Approval) -> bool:
+    """Whether it may have ended by itself by now: what did not work then is worth another try."""
+    return request.target.now_s >= open_until_s(request)
 
 
 def in_time(request: Approval, tried_s: float) -> None:

@@ -11,7 +11,7 @@ from lasttick.laws.judges.approvals import changed, shows
 from lasttick.laws.said import Said
 from lasttick.laws.verdict import NotApplicable, NotShown, Unfound
 
-from .approvals import VERBS, arrange, good, in_time, is_undecided, pending, runs, say_yes, takes
+from .approvals import VERBS, arrange, good, in_time, is_late, is_undecided, pending, runs, say_yes, takes
 
 
 @law("approval/bound-to-request", verbs=VERBS, seconds=takes(0.5, 5))
@@ -30,11 +30,11 @@ async def test_bound_to_request(target: Target) -> None:
         ran = await one.effect() is not None
         must(not await other.effects(), "a request ran by the yes to another one", *one.said(), *other.said())
         await is_undecided(other, boss, "after the yes to another request")
-        control(said.ok and ran, "an approved request did not reach the resource", *one.said())
+        control(said.ok and ran, "an approved request did not reach the resource", *one.said(), timing=is_late(one))
         target.case("a yes to another")
     async with pending(target, alice, boss) as one, pending(target, beside, boss) as other:
         said = await one.decide(boss, "deny")
-        control(said.ok, f"the denial of {boss.name} was {said.answer}", said)
+        control(said.ok, f"the denial of {boss.name} was {said.answer}", said, timing=is_late(one))
         await is_undecided(other, boss, "after the denial of another request")
         must(not await one.effects(), "a denied request ran by the yes to another one", *one.said(), *other.said())
         target.case("a denial of another")
@@ -64,7 +64,7 @@ async def test_bound_to_arguments(target: Target) -> None:
     if way is not None and way.marked:
         async with pending(target, alice, boss) as request:
             said = await request.decide(boss, "approve")
-            control(said.ok, f"the yes of {boss.name} was {said.answer}", said)
+            control(said.ok, f"the yes of {boss.name} was {said.answer}", said, timing=is_late(request))
             other = target.deployment.mark(alice.name)
             resumed = await request.resume(other)
             await good(target, alice, boss)

@@ -6,7 +6,7 @@ from lasttick import Target, control, law, must
 from lasttick.laws.approval_subject import Approval, Decision, asking, deciders
 from lasttick.laws.caller import Caller
 
-from .approvals import VERBS, arrange, askers, good, in_time, is_undecided, pending, reads_outcome, takes
+from .approvals import VERBS, arrange, askers, good, in_time, is_late, is_undecided, pending, reads_outcome, takes
 
 
 @law("approval/deny-is-final", verbs=VERBS, seconds=takes(0.5, 6))
@@ -20,7 +20,7 @@ async def test_deny_is_final(target: Target) -> None:
     tried = ["a later yes"]
     async with pending(target, alice, boss) as request:
         said = await request.decide(boss, "deny")
-        control(said.ok, f"the denial of {boss.name} was {said.answer}", said)
+        control(said.ok, f"the denial of {boss.name} was {said.answer}", said, timing=is_late(request))
         later = await request.decide(boss, "approve")
         if request.resumes:
             tried.append("a later yes and a resume")

@@ -9,7 +9,7 @@ from lasttick.laws.approval_subject import Approval, asking
 from lasttick.laws.judges.approvals import promises
 from lasttick.laws.said import Said
 
-from .approvals import VERBS, arrange, ask, good, open_until_s, pending, say_yes, takes
+from .approvals import VERBS, arrange, ask, good, is_late, open_until_s, pending, say_yes, takes
 
 
 @law("approval/told-is-true", verbs=VERBS, seconds=takes(0.5, 5), invariant=True)
@@ -40,7 +40,8 @@ async def test_told_is_true(target: Target) -> None:
     for what, request in own.items():
         if _promised(request):
             target.case(what)
-    control(bool(target.cases), "nobody was told ok: no yes was accepted", *own["a yes"].said())
+    late = is_late(own["a yes"])
+    control(bool(target.cases), "nobody was told ok: no yes was accepted", *own["a yes"].said(), timing=late)
 
 
 async def _kept(target: Target, request: Approval) -> None:
@@ -77,7 +78,9 @@ async def test_once_only(target: Target) -> None:
         await asyncio.gather(request.decide(boss, "approve"), request.decide(second, "approve"))
         if request.resumes:
             await asyncio.gather(request.resume(), request.resume())
-        control(await request.effect() is not None, "an approved request did not reach the resource", *request.said())
+        ran = await request.effect() is not None
+        late = is_late(request)
+        control(ran, "an approved request did not reach the resource", *request.said(), timing=late)
         await request.decide(boss, "approve")
         if request.resumes:
             await request.resume()

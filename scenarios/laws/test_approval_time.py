@@ -15,6 +15,7 @@ from .approvals import (
     fresh,
     good,
     in_time,
+    is_late,
     is_undecided,
     pending,
     reads_outcome,
@@ -68,7 +69,7 @@ async def test_deadline_exact(target: Target) -> None:
         control(verdict == "inside", f"{sentence}; delays leave open on which side it was", *saids, timing=True)
     target.case("ends")
     async with pending(target, alice, boss) as request:
-        margin_s = 2 * round_trip_s(target) + target.approval.tolerance_s / STEPS
+        margin_s = 3 * round_trip_s(target) + target.approval.tolerance_s / STEPS
         await target.until(request.began.sent_s + expected.low_s - margin_s)
         await is_undecided(request, boss, f"at the latest {margin_s:.3f} s before it could end")
     target.case("a yes just before the end")
@@ -83,7 +84,7 @@ async def test_timeout_is_no_person(target: Target) -> None:
     alice, boss = await arrange(target, "approval.outcome")
     async with pending(target, alice, boss) as request:
         said = await request.decide(boss, "deny")
-        control(said.ok, f"the denial of {boss.name} was {said.answer}", said)
+        control(said.ok, f"the denial of {boss.name} was {said.answer}", said, timing=is_late(request))
         by_person = await request.record()
         control(by_person.state == "denied", "a denial is not reported as denied", by_person.said)
     async with pending(target, alice, boss) as request:

@@ -102,11 +102,10 @@ class Approval:
 
     async def seen(self) -> bool:
         """Wait until it is known, and pending where that can be read; False: it was turned down, or nothing shows it
-        within the lag."""
-        lag_s = self.target.lag_s("approval.pending")
-        until_s = self.target.now_s + lag_s
+        within the lag after its answer. One without an answer may be on its way for as long as it can wait.
+        """
         while True:
-            answer = self.answer
+            answer, looked_s = self.answer, self.target.now_s
             if answer is not None and answer.outcome in ("denied", "busy", "error"):
                 return False
             if await self._is_shown(answer):
@@ -114,7 +113,9 @@ class Approval:
                 self.blocks = answer is None
                 self._write()
                 return True
-            if self.target.now_s >= until_s:
+            lag_s = self.target.lag_s("approval.pending")
+            most_s = term(self.target.deployment.profile).low_s
+            if looked_s >= ((self.sent_s or 0.0) + most_s if answer is None else answer.answered_s + lag_s):
                 return False
             await self.target.sleep(READ_EVERY_S)
 
