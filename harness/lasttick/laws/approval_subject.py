@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -113,9 +114,7 @@ class Approval:
                 self.blocks = answer is None
                 self._write()
                 return True
-            lag_s = self.target.lag_s("approval.pending")
-            most_s = term(self.target.deployment.profile).low_s
-            if looked_s >= ((self.sent_s or 0.0) + most_s if answer is None else answer.answered_s + lag_s):
+            if looked_s >= self._seen_by_s(answer):
                 return False
             await self.target.sleep(READ_EVERY_S)
 
@@ -208,6 +207,12 @@ class Approval:
     def _write(self) -> None:
         if self._number is not None:
             self.target.deployment.journal.knows(self._number, self._all(), self._session)
+
+    def _seen_by_s(self, answer: Said | None) -> float:
+        """From which instant on it would be seen if it were waiting."""
+        if answer is not None:
+            return answer.answered_s + self.target.lag_s("approval.pending")
+        return math.inf if self.sent_s is None else self.sent_s + term(self.target.deployment.profile).low_s
 
     def _is_about(self, row: Mapping[str, Any]) -> bool:
         if self.id is not None and "id" in row:
