@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from .steps_tools import GOOGLE, SHORT
+from .steps_calls import GOOGLE, SHORT
 
 SEND = "gmail_tpl_plan_send_email_v1"
 RECIPIENT = "ada@example.com"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lasttick import World, scenario
 
-from .steps_tools import ARGUMENTS, NAMES, PLAUSIBLE, mail, only_looked_at
+from .steps_calls import ARGUMENTS, NAMES, PLAUSIBLE, mail, only_looked_at
 
 SOMEBODY_ELSES = "somebody-elses"
 

@@ -227,6 +227,22 @@ def requirements(json: Json = False) -> int:
     return list_requirements(as_json=json)
 
 
+@app.command("compare")
+def compare_with(
+    system: Annotated[str, typer.Argument(help="vaultclaw.")],
+    peer: Annotated[str | None, typer.Option(metavar="CMD", help="The other program, and its arguments.")] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same calls.")] = 1,
+    calls: Annotated[int, typer.Option(help="How many calls the seed makes up.")] = 200,
+    only: Annotated[str, typer.Option(metavar="PART", help="Only scripts with this in their name.")] = "",
+    callers: Annotated[int, typer.Option(help="At once, for the figures; 0 measures none.")] = 8,
+    json: Json = False,
+) -> int:
+    """Another program and this one, side by side; exit 1 for a difference that no ruling covers."""
+    from lasttick.cli.compare import compare
+
+    return compare(system, peer, seed=seed, calls=calls, only=only, callers=callers, as_json=json)
+
+
 @app.command("mcp-token")
 def mcp_token(identity_dir: IdentityDir = None) -> int:
     """Print the host agent's MCP token; made if absent."""

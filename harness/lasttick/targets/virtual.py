@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from lasttick.targets.gateway.client import ClientRung
     from lasttick.targets.gateway.options import GatewayOptions, GatewayPart
     from lasttick.targets.gateway.secrets import Secrets
+    from lasttick.targets.vaultclaw.catalog_rung import CatalogRung
     from lasttick.targets.vaultclaw.options import VaultParts
 
 RACK = "127.0.0.1:7001"
@@ -186,6 +187,11 @@ class VirtualWorld(World):
         from lasttick.targets.gateway.boot import BootRung
 
         return BootRung(self.path / "boots")
+
+    def catalog_rung(self) -> CatalogRung:
+        from lasttick.targets.vaultclaw.catalog_rung import CatalogRung
+
+        return CatalogRung(self.path / "catalogs", self.clock, self.chance)
 
     def agent_secret(self, value: str) -> object:
         from lasttick.reference.gateway.secret import AgentSecret

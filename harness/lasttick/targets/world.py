@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from lasttick.targets.gateway.handle import Gateway
     from lasttick.targets.gateway.options import GatewayOptions, GatewayPart
     from lasttick.targets.gateway.secrets import Secrets
+    from lasttick.targets.vaultclaw.catalog_rung import CatalogRung
     from lasttick.targets.vaultclaw.fakes import FakeHandle, Vaultd
     from lasttick.targets.vaultclaw.handle import Vaultclaw
     from lasttick.targets.vaultclaw.options import VaultParts
@@ -256,6 +257,10 @@ class World(ABC):
     def boot_rung(self) -> BootRung:
         """Boot registration by itself, on a folder of its own (memory rung)."""
         raise Inconclusive(f"a boot registration by itself exists in virtual mode only, not in {self.mode} mode")
+
+    def catalog_rung(self) -> CatalogRung:
+        """The vault server's catalog by itself, on folders of its own (memory rung)."""
+        raise Inconclusive(f"a catalog by itself exists in virtual mode only, not in {self.mode} mode")
 
     def agent_secret(self, value: str) -> object:
         """The reference's `AGENT_SERVICE_SECRET`, as its code holds it (memory rung)."""

@@ -123,6 +123,28 @@ def test_only_the_first_mebibyte_is_read(extra: int, fits: bool) -> None:
         assert answer["error"]["code"] == -32700
 
 
+def test_a_body_is_cut_at_a_mebibyte_of_all_its_chunks() -> None:
+    """The first message is whole by then, and what comes behind it is not looked at."""
+
+    async def main(loop: VirtualLoop) -> bytes:
+        chunks = [json.dumps(PING).encode() + b" " * (1 << 19), b" " * (1 << 19), b"not JSON any more"]
+        told: list[Any] = []
+
+        async def receive() -> Any:
+            if not chunks:
+                return await loop.create_future()
+            return {"type": "http.request", "body": chunks.pop(0), "more_body": bool(chunks)}
+
+        async def send(message: Any) -> None:
+            told.append(message)
+
+        app = HttpBridge(Rig(FakeVault()).core, "/v1/mcp", strict=False)
+        await app({"type": "http", "method": "POST", "path": "/mcp", "headers": []}, receive, send)
+        return bytes(told[1]["body"])
+
+    assert json.loads(run_virtual(main))["result"] == {}
+
+
 def test_a_body_in_chunks() -> None:
     async def chunks() -> Any:
         data = json.dumps(PING).encode()
@@ -264,6 +286,16 @@ def test_stop_cuts_waits_and_lets_other_calls_end() -> None:
         return loop.time(), wait.status_code, other.json()["result"]["structuredContent"]["data"]
 
     assert bridged(body) == (3, 204, {"seen": True})
+
+
+def test_a_wait_that_begins_after_stop_is_cut_too() -> None:
+    async def body(bridge: Bridge, loop: VirtualLoop) -> Any:
+        await bridge.app.stop(4.5)
+        params = {"name": "vaultclaw_waiting", "arguments": {"s": 600}}
+        answer = await bridge.http.post("/mcp", json={**PING, "method": "tools/call", "params": params})
+        return answer.status_code, loop.time()
+
+    assert bridged(body) == (204, 0.25)
 
 
 def test_stop_does_not_wait_for_ever() -> None:

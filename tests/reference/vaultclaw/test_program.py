@@ -192,7 +192,7 @@ def test_a_bundled_cookbook_that_somebody_put_another_in_place_of(tmp_path: Path
         ({"ACCORDS_MCP_HTTP_ADDR": "10.0.0.7:9", "VC_BASE_URL": "http://10.0.0.7:9"}, True),
         ({"ACCORDS_MCP_HTTP_ADDR": ":8081"}, False),
         ({"ACCORDS_MCP_HTTP_ADDR": ":8080", "VC_BASE_URL": "http://vault:8080"}, False),
-        ({"ACCORDS_MCP_HTTP_ADDR": ":8080", "VC_UNIX_SOCKET": "/v.sock"}, False),
+        ({"ACCORDS_MCP_HTTP_ADDR": ":80", "VC_UNIX_SOCKET": "/v.sock"}, False),
         ({"ACCORDS_MCP_HTTP_ADDR": ":8080", "VC_BASE_URL": "unix:///v.sock"}, False),
         ({}, False),
     ],
@@ -201,6 +201,27 @@ def test_a_base_url_that_is_the_server_itself(environ: dict[str, str], itself: b
     run = Run(tmp_path, **environ)
     run.tools()
     assert any("own address" in line for line in run.said) is itself
+
+
+def test_no_line_on_standard_error_shows_a_token(tmp_path: Path) -> None:
+    base_url = f"http://127.0.0.1:8080/?token={TOKEN}"
+    run = Run(tmp_path, ACCORDS_MCP_HTTP_ADDR=":8080", VC_BASE_URL=base_url, VC_AGENT_TOKEN=TOKEN)
+    run.tools()
+    [line] = run.said
+    assert "http://127.0.0.1:8080/?token=***" in line
+    assert TOKEN not in line
+
+
+def test_the_token_of_a_source_is_known_once_it_is_sent(tmp_path: Path) -> None:
+    token = "source-T0ken-0123456789abcdef"
+    source = {"source_id": "s", "index_url": "http://x.test/i", "auth_mode": "BEARER_ENV", "auth_env_var": "SOURCE"}
+    run = Run(tmp_path, SOURCE=token)
+    run.vault.answer = lambda request: httpx.Response(
+        404, stream=httpx.ByteStream(request.headers["authorization"].encode())
+    )
+    _, listed = run.tools(("catalog_source_upsert", {"source": source}), ("cookbooks_remote_list", {"source_id": "s"}))
+    assert run.vault.asked[0].headers["authorization"] == f"Bearer {token}"
+    assert listed["error"]["details"]["body"] == "Bearer ***"
 
 
 def test_cookbooks_are_looked_for_upwards_and_then_in_the_package(

@@ -410,7 +410,9 @@ def test_credentials_of_a_url_are_not_sent(tmp_path: Path) -> None:
     assert seen == [f"Bearer {TOKEN}"]
 
 
-@pytest.mark.parametrize("to", ["ftp://books.test/x", "file:///etc/passwd", "data:,x", "gopher:x"])
+@pytest.mark.parametrize(
+    "to", ["ftp://books.test/x", "file:///etc/passwd", "data:,x", "gopher:x", "http://books.test:x/"]
+)
 def test_a_redirect_to_what_is_not_fetched(tmp_path: Path, to: str) -> None:
     web = Web()
     web.pages[INDEX_URL] = redirect(to)
@@ -418,6 +420,20 @@ def test_a_redirect_to_what_is_not_fetched(tmp_path: Path, to: str) -> None:
     assert failed(failure) == (FAILED, False, ["cause", "url"])
     assert failure.details["url"] == INDEX_URL
     assert web.asked == [(INDEX_URL, True)]
+
+
+def test_a_cookie_on_the_way_is_not_carried_on(tmp_path: Path) -> None:
+    web = Web()
+    sent: list[bool] = []
+
+    def noted(request: httpx.Request) -> httpx.Response:
+        sent.append("cookie" in request.headers)
+        return index(item())
+
+    web.pages[INDEX_URL] = httpx.Response(302, headers={"location": "/moved", "set-cookie": "who=me"})
+    web.pages[f"{HOME}/moved"] = noted
+    assert listed(tmp_path, web)["items"] == [item()]
+    assert sent == [False]
 
 
 @pytest.mark.parametrize("hops", [10, 11, None])

@@ -10,7 +10,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from .core_rig import Rig, refusal, with_rig
+from lasttick.model.vaultclaw.envelope import Success
+from lasttick.reference.vaultclaw.checked_request import prepared
+from lasttick.reference.vaultclaw.tool import Tool, ToolCall
+
+from .core_rig import TOOLS, Rig, refusal, with_rig
 
 GMAIL = {"connector_id": "google", "verb": "google.gmail.messages.get", "request": {"message_id": "1"}}
 PLAIN = {"connector_id": "generic.http", "verb": "generic.http.request.v1", "request": {"url": "x"}}
@@ -137,6 +141,21 @@ def test_no_hash_to_be_had() -> None:
     request_id = rig.vault.asked[0].headers["x-request-id"]
     assert error["details"] == {"connector_id": "google", "request_id": request_id, "vault_http_status": 200}
     assert len(rig.vault.asked) == 1
+
+
+def test_one_call_looks_the_policy_up_once() -> None:
+    async def twice(call: ToolCall) -> Success:
+        first, second = await prepared(call, GMAIL), await prepared(call, GMAIL)
+        return Success([first.request, second.request])
+
+    async def body(rig: Rig) -> Any:
+        await rig.configure()
+        return (await rig.call("twice"))["data"], rig.vault.calls
+
+    tools = (*TOOLS, Tool("vaultclaw_twice", "Prepares a request twice.", {}, twice))
+    data, calls = with_rig(body, lambda request: {"policy_hash": "h"}, tools=tools)
+    assert data == [{**GMAIL, "module_hash": "h"}] * 2
+    assert calls == ["GET /v0/connectors/google"]
 
 
 def test_the_next_call_looks_the_policy_up_again() -> None:

@@ -117,5 +117,5 @@ class Framer:
             return None
         body = bytes(self._buffer[:length])
         del self._buffer[:length]
-        self._searched, self._length = 0, None
+        self._length = None
         return Frame(body, headed=True)

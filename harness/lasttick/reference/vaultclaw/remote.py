@@ -108,9 +108,8 @@ class RemoteSources:
         token = self._token(source)
         try:
             async with asyncio.timeout(FETCH_S):
-                transport = self._transports(None) or httpx.AsyncHTTPTransport()
-                async with httpx.AsyncClient(transport=transport, trust_env=False, timeout=None) as client:
-                    return await _followed(client, url, _origin(httpx.URL(source["index_url"])), token)
+                async with self._transports(None) or httpx.AsyncHTTPTransport() as transport:
+                    return await _followed(transport, url, _origin(httpx.URL(source["index_url"])), token)
         except TimeoutError:
             raise _no_answer(url, f"nothing whole came within {FETCH_S:g} s") from None
         except (httpx.TransportError, UnicodeError) as error:  # the resolver's word for a label too long
@@ -119,15 +118,15 @@ class RemoteSources:
             raise fetch_failed(f"{url} can not be fetched: {error}", {"cause": str(error), "url": url}) from None
 
 
-async def _followed(client: httpx.AsyncClient, first: str, own: Origin, token: str | None) -> bytes:
-    """GET, and GET again where it leads. `httpx.Auth()`: no credentials out of a URL."""
+async def _followed(transport: httpx.AsyncBaseTransport, first: str, own: Origin, token: str | None) -> bytes:
+    """GET, and GET again where it leads. Without httpx's client, which would add a URL's credentials and cookies, and
+    takes a redirect to what is no URL for a broken connection."""
     url = httpx.URL(first)
     carried = token is not None
     for _ in range(REDIRECTS_MAX + 1):
         carried = keeps_token(own, _origin(url), carried)
         headers = {**HEADERS, "Authorization": f"Bearer {token}"} if carried else HEADERS
-        request = client.build_request("GET", url, headers=headers)
-        response = await client.send(request, stream=True, auth=httpx.Auth())
+        response = await transport.handle_async_request(httpx.Request("GET", url, headers=headers))
         try:
             if response.status_code not in REDIRECTS or "location" not in response.headers:
                 return await _body(response, first)

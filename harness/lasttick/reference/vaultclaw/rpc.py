@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from lasttick.model.vaultclaw import json_text
-from lasttick.model.vaultclaw.arguments import Arguments, string
+from lasttick.model.vaultclaw.arguments import Arguments, as_object, string
 from lasttick.model.vaultclaw.envelope import Success, ToolFailure
 from lasttick.model.vaultclaw.masking import KnownTokens
 from lasttick.reference.vaultclaw.tool import Parts, Tool, ToolCall
@@ -154,13 +154,13 @@ def masked(envelope: Mapping[str, Any], tokens: KnownTokens) -> dict[str, Any]:
 def approval_text(envelope: Mapping[str, Any]) -> list[str]:
     """The second text of a hand-off, for agents that do not read JSON; none for any other envelope."""
     error = envelope["error"]
-    if error is None or error["code"] != "MCP_APPROVAL_REQUIRED" or "approval" not in error["details"]:
+    if error is None or error["code"] != "MCP_APPROVAL_REQUIRED":
         return []
-    approval = error["details"]["approval"]
-    pending = approval.get("pending_approval")
-    url = string(approval.get("remote_attestation_url"))
-    if not url and isinstance(pending, dict):
-        url = string(pending.get("remote_attestation_url"))
+    approval = as_object(error["details"].get("approval"))
+    if approval is None:
+        return []
+    pending = as_object(approval.get("pending_approval")) or {}
+    url = string(approval.get("remote_attestation_url")) or string(pending.get("remote_attestation_url"))
     lines = {
         "Kind": string(approval.get("kind")),
         "Challenge ID": string(approval.get("challenge_id")),

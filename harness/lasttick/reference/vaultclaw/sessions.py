@@ -26,6 +26,8 @@ class Sessions:
         self._entropy = entropy
         self._tokens = tokens
         self._by_scope: dict[str, VaultSession] = {}
+        if config.automatic_session is not None:
+            tokens.learn(config.automatic_session.token)
 
     def configure(self, scope: str, session: VaultSession) -> None:
         """Replace the scope's session."""

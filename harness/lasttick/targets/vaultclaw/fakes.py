@@ -48,6 +48,12 @@ class FakeHandle:
         """A request to its tests' side. Raises AssertionError for an error status."""
         return await self._world.request(method, self.url + path, body)
 
+    def secret(self, alias: str) -> str:
+        """A new token for its callers; the trace has `alias` in its place."""
+        token = f"vat-{self._world.random('vault-tokens').getrandbits(128):032x}"
+        hide(self._world.trace.redact, token, alias)
+        return token
+
     async def shut(self) -> None:
         await self._part.stop()
 
@@ -71,8 +77,7 @@ class Vaultd(FakeHandle):
     ) -> str:
         """A new token of an agent, or of a person who may decide (`approver`), hidden in the trace. `scopes` None: all
         of an agent's."""
-        token = f"vat-{self._world.random('vault-tokens').getrandbits(128):032x}"
-        hide(self._world.trace.redact, token, f"[token of {agent or approver}]")
+        token = self.secret(f"[token of {agent or approver}]")
         await self.register(token, agent, tenant=tenant, scopes=scopes, approver=approver)
         return token
 
@@ -85,7 +90,8 @@ class Vaultd(FakeHandle):
         scopes: Sequence[str] | None = None,
         approver: str = "",
     ) -> None:
-        """Make the daemon know this token."""
+        """Make the daemon know this token, and hide it in the trace."""
+        hide(self._world.trace.redact, token, f"[token of {agent or approver}]")
         named = {"agent_id": agent, "approver": approver, "scopes": None if scopes is None else list(scopes)}
         known = {name: value for name, value in named.items() if value or value == []}
         await self.control("PUT", f"/control/tokens/{token}", {"tenant": tenant, **known})

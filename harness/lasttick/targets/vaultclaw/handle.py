@@ -68,8 +68,9 @@ class Vaultclaw:
     async def http(
         self, method: str, path: str, *, headers: Mapping[str, str] | None = None, body: bytes = b""
     ) -> HttpReply:
-        """A request as given."""
-        answer = await self._http_client().request(method, self.url + path, headers=dict(headers or {}), content=body)
+        """A request as given; header values are sent as UTF-8."""
+        sent = [(name.encode(), value.encode()) for name, value in (headers or {}).items()]
+        answer = await self._http_client().request(method, self.url + path, headers=sent, content=body)
         return HttpReply(answer.status_code, answer.headers, answer.content)
 
     @property
