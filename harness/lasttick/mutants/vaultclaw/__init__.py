@@ -1,6 +1,19 @@
 """Wrong vault MCP servers, by topic. Ids are those of the contract's rulings where a ruling names one."""
 
-from lasttick.mutants.vaultclaw import catalog, compare, handoffs, passports, profiles, protocol, routes, silence, sources, tokens, vault_calls, waits
+from lasttick.mutants.vaultclaw import (
+    catalog,
+    compare,
+    handoffs,
+    passports,
+    profiles,
+    protocol,
+    routes,
+    silence,
+    sources,
+    tokens,
+    vault_calls,
+    waits,
+)
 
 MUTANTS = [
     *catalog.MUTANTS,
