@@ -1,6 +1,23 @@
 """Wrong vault MCP servers, by topic. Ids are those of the contract's rulings where a ruling names one."""
 
-from lasttick.mutants.vaultclaw import catalog, compare, handoffs, journey, passports, profiles, protocol, routes, silence, smoke, sources, tenants, tokens, vault_calls, visibility, waits
+from lasttick.mutants.vaultclaw import (
+    catalog,
+    compare,
+    handoffs,
+    journey,
+    passports,
+    profiles,
+    protocol,
+    routes,
+    silence,
+    smoke,
+    sources,
+    tenants,
+    tokens,
+    vault_calls,
+    visibility,
+    waits,
+)
 
 MUTANTS = [
     *catalog.MUTANTS,
