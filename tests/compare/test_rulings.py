@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.targets.worlds import play
 
 from lasttick.compare.corpus import corpus, scenes
 from lasttick.compare.judge import Report, judge
@@ -14,7 +15,6 @@ from lasttick.compare.play import play as play_side
 from lasttick.compare.rulings import ROWS, RULINGS
 from lasttick.mutants import Mutant, find
 from lasttick.reference.vaultclaw import start_up
-from tests.targets.worlds import play
 
 SCRIPTS = corpus(1, 0, "rulings/")
 NO_LAST_RESORT = Mutant(
