@@ -106,15 +106,36 @@ def stem(id_: str) -> str:
     return id_.partition("[")[0]
 
 
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to play with one mutant. `weight`: how many scenarios each of those stands for that do not claim its
+    requirement: 1 unless they are a sample."""
+
+    ids: tuple[str, ...]
+    weight: float = 1.0
+
+
 def to_play(
-    mutant_id: str, breaks: str, changeable: Mapping[str, Iterable[str]], claims: Mapping[str, Sequence[str]]
-) -> list[str]:
-    """What to play with a mutant: all that claims its requirement, and one of each other that it may change."""
+    mutant_id: str,
+    breaks: str,
+    changeable: Mapping[str, Iterable[str]],
+    claims: Mapping[str, Sequence[str]],
+    others_max: int | None = None,
+) -> Job:
+    """All that claims the mutant's requirement, and one of each other that it may change: at most `others_max` of
+    these, spread over them evenly."""
     chosen: dict[str, None] = {}
-    stems: dict[str, None] = {}
+    others: dict[str, str] = {}
     for id_, mutants in changeable.items():
         if breaks in claims[id_]:
             chosen[id_] = None
-        elif mutant_id in mutants and stem(id_) not in stems:
-            stems[stem(id_)] = chosen[id_] = None
-    return list(chosen)
+        elif mutant_id in mutants:
+            others.setdefault(stem(id_), id_)
+    found = list(others.values())
+    sample = found if others_max is None or len(found) <= others_max else _spread(found, others_max)
+    played = {**chosen, **dict.fromkeys(sample)}
+    return Job(tuple(id_ for id_ in changeable if id_ in played), len(found) / len(sample) if sample else 1.0)
+
+
+def _spread(ids: Sequence[str], count: int) -> list[str]:
+    return [ids[place * len(ids) // count] for place in range(count)]
