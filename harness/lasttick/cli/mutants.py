@@ -113,10 +113,10 @@ def _of_system(
     folder = scenarios_folder(Path.cwd()) / system
     with Matrix(folder, seed=seed, workers=workers, examples_max=EXAMPLES_MAX) as matrix:
         print(f"lasttick: playing the reference of {system}", file=sys.stderr)
-        reference, changeable = matrix.reference()
+        reference, watched = matrix.reference()
         _refuse_red_reference(reference)
         claims = _claims(folder.parent, reference)
-        jobs = {one.id: to_play(one.id, one.breaks, changeable, claims, others_max) for one in mutants}
+        jobs = {one.id: to_play(one.id, one.breaks, watched, claims, others_max) for one in mutants}
         rows = matrix.mutants({id_: job.ids for id_, job in jobs.items()}, progress.tell)
     total = len({stem(id_) for id_, verdict in reference.verdicts.items() if verdict != "not_applicable"})
     fates = [
