@@ -545,7 +545,7 @@ def pytest_runtestloop(session: pytest.Session) -> None:
         law = _spec(item).law
         assert law is not None
         assert isinstance(item, pytest.Function)
-        plays[item_id(item)] = LawPlay(_spec(item).claims[0], item.obj.law, law.seconds, law.invariant)
+        plays[item_id(item)] = LawPlay(_spec(item).claims[0], item.obj.law, law.seconds, law.invariant, law.restarts)
     is_worker = hasattr(config, "workerinput")
     with _told_and_exit():
         loaded = _profile(settings.config) if is_worker else config.stash[BEGINNING].loaded

@@ -345,7 +345,7 @@ def test_the_plan_names_the_laws_that_come_later(project: Project) -> None:
     project.laws(HOLDS)
     assert project.check("--plan") == 0
     assert "\nnot built yet: " in project.out
-    assert "approval/decider-only" in project.out
+    assert "tools/credential-stays-home" in project.out
 
 
 def test_a_budget_that_is_too_small_says_what_is_needed(project: Project) -> None:

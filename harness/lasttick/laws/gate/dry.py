@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from lasttick.laws.caller import Caller, Follows
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.reply import Reply
-from lasttick.laws.said import Said
+from lasttick.laws.said import Mark, Said
 from lasttick.laws.target import Target
 from lasttick.laws.wire.message import Message, Wire
 
@@ -56,6 +56,7 @@ class DryCaller(Caller):
         /,
         follow: Follows | None = None,
         beside: Mapping[str, Any] | None = None,
+        mark: Mark | None = None,
         **inputs: Any,
     ) -> Said:
         profile = self.target.deployment.profile
