@@ -14,6 +14,7 @@ from lasttick.laws.effects import effects_of
 from lasttick.laws.profiles.init import profile_text
 from lasttick.laws.profiles.load import Loaded, loads
 from lasttick.laws.said import Effect
+from lasttick.laws.servers.origin import Listen, on_loopback, on_network
 from lasttick.laws.target import Target
 from lasttick.laws.verdict import some_case
 from lasttick.targets.world import World
@@ -127,7 +128,15 @@ async def vaultclaw(world: World) -> Deployment:
         transport=world.transport(),
         controls=Controls(restart=server.restart),
         redact=world.trace.redact,
+        listen=listen_in(world),
     )
+
+
+def listen_in(world: World) -> Listen:
+    """How the parts of a world reach a server of a law's own."""
+    if world.mode != "virtual":
+        return on_loopback
+    return on_network(world.network)  # type: ignore[attr-defined]
 
 
 SYSTEMS: dict[str, Callable[[World], Awaitable[Deployment]]] = {
@@ -142,6 +151,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "tools": ("hostagent",),
     "session/bound-to-caller": ("hostagent", "gateway"),
     "tools/class-limit": ("gateway",),
+    "tools/credential-stays-home": ("vaultclaw",),
     "tools/hidden-is-refused": ("hostagent", "gateway", "vaultclaw"),
     "tools/no-secret-out": ("hostagent", "gateway", "vaultclaw"),
     "tools/refused-is-untouched": ("hostagent", "gateway", "vaultclaw"),
