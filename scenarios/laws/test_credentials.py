@@ -67,7 +67,7 @@ async def _stays(
     arrived = await _reached(target, other, path)
     hits = [hit for request in other.seen() for hit in searched.hits(request)]
     must(not hits, f"{what} carried the credential to another origin, {', '.join(_places(hits))}", said)
-    led = arrived or (by is not None and bool(by.at(MOVED)))
+    led = arrived or (by is not None and bool(by.at(STEP)))
     control(led, f"the target was not led elsewhere by {what}; it was {said.answer}", said)
     target.case(what if arrived else f"{what} is not followed")
 
