@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
@@ -17,7 +18,7 @@ from lasttick.laws.deployment import Deployment
 from lasttick.laws.effects import effects_of
 from lasttick.laws.profiles.profile import ApprovalVerbs, LeaseVerbs
 from lasttick.laws.said import Effect, Mark, Said
-from lasttick.laws.servers.origin import Documents, Origin
+from lasttick.laws.servers.origin import Documents, Origin, served
 from lasttick.laws.subject import Subject
 from lasttick.laws.verdict import NotApplicable, NotShown, control
 from lasttick.laws.wire.message import Message
@@ -235,13 +236,9 @@ class Target:
 
     # -- origins of the law's own
 
-    @contextlib.asynccontextmanager
-    async def origin(self, documents: Documents) -> AsyncIterator[Origin]:
+    def origin(self, documents: Documents) -> AbstractAsyncContextManager[Origin]:
         """A server that the target can be pointed at, with these documents; it writes down what reaches it."""
-        origin = Origin(documents)
-        async with self.deployment.listen(origin) as url:
-            origin.url = url
-            yield origin
+        return served(documents, self.deployment.listen)
 
     def needs_nearness(self) -> None:
         """Raises NotApplicable when the target is not on this machine, whose loopback addresses it must reach."""

@@ -70,6 +70,15 @@ class Origin:
         return [{**asdict(one), "body": one.text} for one in self.requests]
 
 
+@contextlib.asynccontextmanager
+async def served(documents: Documents, listen: Listen) -> AsyncIterator[Origin]:
+    """An origin with these documents, as long as inside."""
+    origin = Origin(documents)
+    async with listen(origin) as url:
+        origin.url = url
+        yield origin
+
+
 def on_network(network: Network) -> Listen:
     """In a world, at the next port that no part of ours has."""
     ports = itertools.count(FIRST_PORT)
