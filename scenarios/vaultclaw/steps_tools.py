@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from .steps_approvals import EXECUTE_JOB, EXECUTE_PLAN, HTTP
+
 PREFIX = "vaultclaw_"
 TYPES = {"s": "string", "i": "integer", "b": "boolean", "o": "object", "a": "array"}
 
@@ -80,7 +82,6 @@ def _read(table: str) -> dict[str, Advertised]:
 
 TOOLS: dict[str, Advertised] = _read(SCHEMAS)
 
-HTTP = {"connector_id": "generic.http", "verb": "generic.http.request.v1"}
 REQUEST: dict[str, Any] = {**HTTP, "request": {"method": "GET", "url": "https://api.example.com/x"}}
 STEP = {"step_id": "a", **HTTP, "request_base": REQUEST["request"]}
 PLAN: dict[str, Any] = {"type": "connector.execution.plan.v1", "start_step_id": "a", "steps": [STEP]}
@@ -143,5 +144,5 @@ OF_THE_SESSION: dict[str, dict[str, Any]] = {
     "session_configure": {"token": "a-token-of-enough-length"},
     "session_clear": {},
 }
-EXECUTING = ("POST /v0/connectors/execute", "POST /v0/connectors/execute-job", "POST /v0/connectors/plans/execute")
-"""Calls 4, 5 and 7 of the contract (ruling 7)."""
+EXECUTING = ("POST /v0/connectors/execute", f"POST {EXECUTE_JOB}", f"POST {EXECUTE_PLAN}")
+"""Calls 4, 5 and 7 of the contract (ruling 7), as the vault's log has them."""

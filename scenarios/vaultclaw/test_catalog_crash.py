@@ -17,7 +17,7 @@ from lasttick_fakes.catalogs import bundle
 from .steps_catalog import NEW, OLD, OTHER, Place, agreed, on_disk, reopened, snapshot, told
 
 STEPS_MAX = 120
-STARTS_MAX, STRIDE = 400, 11
+STARTS_MAX, STRIDE = 400, 23
 MARKER = ".bundled-cookbooks-seed.v1.json"
 Work = Callable[[Any], Any]
 TWO = bundle("a", "2", title="two")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lasttick import World, scenario
 from lasttick.model.vaultclaw.json_text import trim
 
-from .steps_approvals import begin, says
+from .steps_approvals import HTTP, begin, http_request, says
 
 CONNECTORS = "/v0/connectors"
 TABLE = """
@@ -196,13 +196,11 @@ async def test_each_call_says_who_and_what_in_its_headers(world: World) -> None:
     """A fresh request id, the program, the token, the content type of a POST; an idempotency key where the call has
     one, another each time, and on no reading call."""
     vaultd, client = await begin(world)
-    http = {"connector_id": "generic.http", "verb": "generic.http.request.v1"}
-    request = {**http, "request": {"method": "GET", "url": "https://api.example.com"}}
     for _ in range(2):
-        await client.call("connector_execute", request=request)
+        await client.call("connector_execute", request=http_request())
         await client.call("connector_get", connector_id="generic.http")
         await client.call("document_types_suggest", query="passport")
-        await client.call("slot_bind", **http, slot="s", secret_id="i")
+        await client.call("slot_bind", **HTTP, slot="s", secret_id="i")
     log = await vaultd.log()
     keyed = {seen["path"]: "idempotency-key" in dict(seen["headers"]) for seen in log}
     assert keyed == {

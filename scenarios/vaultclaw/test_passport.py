@@ -296,6 +296,8 @@ FAILURES: list[tuple[int, Any, str, list[str] | None]] = [
     (200, {}, SEND_FAILED, None),
     (200, {"run": {"run_id": "run_1", "state": "SENT"}}, SEND_FAILED, None),
     (200, {"run": {"state": "PENDING_APPROVAL"}}, SEND_FAILED, None),
+    (200, {"run": {"run_id": "run_1", "state": "FAILED"}}, SEND_FAILED, None),
+    (200, {"run": {"run_id": "run_1", "state": "denied", "last_error_code": "PLAN_POLICY_DRIFT"}}, SEND_FAILED, None),
 ]
 """What plan-execute answers, what that is called, and the fields to ask for (ruling 11)."""
 

@@ -40,7 +40,7 @@ DOWNLOAD = "/bundles/1.json"
 @example(hops=[1, 0], download=False)
 @example(hops=[0, 0, 2, 0, 1, 1, 0], download=True)
 @example(hops=[0] * REDIRECTS_MAX, download=False)
-@settings(max_examples=8)
+@settings(max_examples=5)
 async def test_only_the_indexs_origin_sees_the_token(world: World, hops: list[int], download: bool) -> None:
     """Any chain of at most ten redirects over three origins, of the index or of the download, is followed to its end.
     Its requests carry the token as long as it never left the index's origin, and not again once it is back."""

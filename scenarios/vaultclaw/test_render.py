@@ -233,7 +233,7 @@ values = st.sampled_from(
         ("route_resolve", {"request_text": "send my passport over email to a@example.com"}),
     ]
 )
-@settings(max_examples=8)
+@settings(max_examples=5)
 async def test_catalog_and_route_tools_never_call_the_vault(
     world: World, calls: list[tuple[str, dict[str, Any]]]
 ) -> None:

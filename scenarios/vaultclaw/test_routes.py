@@ -62,7 +62,7 @@ async def test_weather_waits_for_its_summary(world: World) -> None:
 @example(
     forecast=Forecast("ada@example.com", "st johns", "this weekend"), place="new york", recipient="grace@corp.test"
 )
-@settings(max_examples=40)
+@settings(max_examples=12)
 async def test_a_place_ends_where_the_time_begins(world: World, forecast: Forecast, place: str, recipient: str) -> None:
     """Wherever the time word stands, it is the time and no part of the place; no word is today. Another place or
     recipient changes only itself."""
@@ -127,7 +127,7 @@ async def test_a_text_that_is_yet_to_be_written_is_not_made_up(world: World, wor
     topic="Quarterly figures",
     saying="Dinner at eight",
 )
-@settings(max_examples=40)
+@settings(max_examples=12)
 async def test_another_part_changes_only_itself(
     world: World, mail: Mail, recipient: str, topic: str, saying: str
 ) -> None:
@@ -149,7 +149,7 @@ async def test_another_part_changes_only_itself(
 @given(sentence=sentences)
 @example(sentence="send an email")
 @example(sentence="call the api endpoint")
-@settings(max_examples=60)
+@settings(max_examples=12)
 async def test_the_facts_asked_for_are_all_it_takes(world: World, sentence: str) -> None:
     """With the facts that an answer asks for, nothing but questions to the user is left. What was resolved before stays
     as it was, whatever the facts say, and asking once more changes nothing."""
@@ -336,7 +336,7 @@ async def test_a_route_needs_neither_vault_nor_cookbook(world: World) -> None:
 @scenario("VC-18")
 @given(sentence=loose, facts=st.sampled_from([{}, FACTS, {"weather": {"summary": SUMMARY}, "to": [], "cc": "x"}]))
 @example(sentence="with subject Hi and body Yo\nsaying ho, about cars", facts=FACTS)
-@settings(max_examples=60)
+@settings(max_examples=12)
 async def test_any_sentence_is_answered_as_the_rules_say(world: World, sentence: str, facts: dict[str, Any]) -> None:
     """Over the wire comes what the pure rules give, member by member, but for the wording of sentences to people."""
     client = (await world.vaultclaw()).client("acme")

@@ -34,9 +34,10 @@ class Story:
         Story().decided("job_1").waits("c1", "ALLOW"),
         Story().decided("run_1").waits("c1", "ALLOW", "plan_run", run_id="run_1", job_id="job_1"),
         Story().decided("job_1", "deny").waits("c1", "DENY"),
-        Story().decided("job_2", "").waits("c1", None),
+        Story().decided("job_1", "").waits("c1", None),
+        Story().decided("job_2", "").waits("c1", "ALLOW"),
     ],
-    ids=["a yes", "of a run", "a no", "silence"],
+    ids=["a yes", "of a run", "a no", "silence", "nobody had to decide"],
 )
 def test_what_holds(story: Story) -> None:
     assert silence(story.events).verdict == "pass"
@@ -45,12 +46,12 @@ def test_what_holds(story: Story) -> None:
 @pytest.mark.parametrize(
     "story",
     [
-        Story().waits("c1", "ALLOW"),
+        Story().decided("job_1", "").waits("c1", "ALLOW"),
         Story().decided("job_1", "deny").waits("c1", "ALLOW"),
-        Story().decided("job_2").waits("c1", "ALLOW"),
-        Story().waits("c1", "ALLOW").decided("job_1"),
-        Story().decided("job_1").see("example").waits("c1", "ALLOW"),
-        Story().decided("job_1").waits("c1", "ALLOW", "PLAN_RUN", run_id="run_1", job_id="job_1"),
+        Story().decided("job_1", "").decided("job_2").waits("c1", "ALLOW"),
+        Story().decided("job_1", "").waits("c1", "ALLOW").decided("job_1"),
+        Story().decided("job_1").see("example").decided("job_1", "").waits("c1", "ALLOW"),
+        Story().decided("run_1", "").decided("job_1").waits("c1", "ALLOW", "PLAN_RUN", run_id="run_1", job_id="job_1"),
     ],
     ids=["silence", "a no", "another's yes", "a later yes", "an earlier story's yes", "a job's yes for a run"],
 )

@@ -21,17 +21,19 @@ def silence(events: Iterable[Event]) -> Verdict:
     """VC-12 over a whole trace. Not applicable when the vault recorded no approval, or nobody waited for one."""
     told = 0
     for example in examples(events):
-        allowed: dict[str, None] = {}
+        allowed: dict[str, bool] = {}
         asked: dict[str | None, str] = {}
         for event in example:
-            if event.kind == "vault.approval" and event.data.get("decision") == "approve":
-                allowed[str(event.data.get("work_id"))] = None
+            if event.kind == "vault.approval":
+                work_id = str(event.data.get("work_id"))
+                allowed[work_id] = allowed.get(work_id, False) or event.data.get("decision") == "approve"
             elif event.kind == "call.start" and event.data.get("tool") == "approval_wait":
                 asked[event.ref] = _work_id(event.data.get("arguments"))
             elif event.kind == "call.end" and event.ref in asked:
                 told += 1
                 work_id = asked[event.ref]
-                if event.data.get("told") == "ALLOW" and work_id not in allowed:
+                # What no person had to decide is allowed without one.
+                if event.data.get("told") == "ALLOW" and not allowed.get(work_id, True):
                     said = f"{event.actor} was told ALLOW of {work_id}, and nobody had said yes"
                     return Verdict(ID, "fail", f"{said}; {EXPECTED}", event.t_s)
     return Verdict(ID, "pass", "") if told else Verdict(ID, "not_applicable", "nobody waited for an approval")

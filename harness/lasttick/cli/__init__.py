@@ -238,7 +238,7 @@ def compare_with(
     callers: Annotated[int, typer.Option(help="At once, for the figures; 0 measures none.")] = 8,
     json: Json = False,
 ) -> int:
-    """Another program and this one, side by side; exit 1 for a difference that no ruling covers."""
+    """Another program and this one, side by side."""
     from lasttick.cli.compare import compare
 
     return compare(system, peer, seed=seed, calls=calls, only=only, callers=callers, as_json=json)

@@ -98,6 +98,8 @@ RECIPE = {
     "request": {"method": "GET", "url": "http://x.test"},
 }
 
+_SLOTS = ("given_name", "family_name", "passport_number", "passport_expiry_date", "passport_issuing_country")
+
 
 def bundle(cookbook_id: str, version: str = "1.0.0", *entries: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {
@@ -170,11 +172,11 @@ _PROTOCOL = (
         "session/life",
         (
             _call("session_status"),
-            _call("session_configure", token="abc-0123456789-xyz", base_url=f" {VAULTD}/ ", timeout_ms=-5),
+            _call("session_configure", token="abc-mnopqrstuv-xyz", base_url=f" {VAULTD}/ ", timeout_ms=-5),
             _call("session_status"),
             _call("connectors_list"),
             _call("session_configure", token=" ", base_url=5),
-            _call("session_configure", token="vat-0123456789-xyz", timeout_ms="1500"),
+            _call("session_configure", token="vat-mnopqrstuv-xyz", timeout_ms="1500"),
             _call("session_clear"),
             _call("session_clear"),
             _call("session_status"),
@@ -286,6 +288,7 @@ _VAULT = (
         "vault/passport",
         (
             Vault("PUT", "/control/documents/doc_1", {"tenant": "acme", "type_id": "identity.passport"}),
+            Vault("PUT", "/control/identities/acme", dict.fromkeys(_SLOTS, "known")),
             _call("passport_email_workflow", request_text="mail it to nobody"),
             _call("passport_email_workflow", recipient_email="a@example.com", execute=False),
             _call(

@@ -68,6 +68,11 @@ def lacks(part: str) -> Callable[[Any], bool]:
     return lambda value: part not in _text(value)
 
 
+def answered(ok: Any) -> bool:
+    """The tool answered, with a success or a failure."""
+    return isinstance(ok, bool)
+
+
 def nonempty(value: Any) -> bool:
     return bool(value)
 

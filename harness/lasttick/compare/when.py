@@ -26,8 +26,6 @@ from lasttick.model.vaultclaw.json_text import trim
 from lasttick.model.vaultclaw.routing.extract import inputs_of
 from lasttick.model.vaultclaw.routing.search import FIRST_WORDS, WORD_LETTERS_MIN
 from lasttick.model.vaultclaw.routing.text import normal, tokens
-from lasttick_fakes.vaultd.connectors import DEFAULT_CONNECTORS, Policy
-from lasttick_fakes.vaultd.validate import validate
 
 __all__ = ["AGENT_TOKEN"]
 EXECUTES = ("connector_execute", "connector_execute_job")
@@ -100,6 +98,10 @@ def not_valid(scene: Scene) -> bool:
     told = _next(scene, VALIDATE)
     if told is not None:
         return validation.says_no(told)
+    # Only who judges needs the fakes: not everybody who asks which mutants there are.
+    from lasttick_fakes.vaultd.connectors import DEFAULT_CONNECTORS, Policy
+    from lasttick_fakes.vaultd.validate import validate
+
     connectors = {one.connector_id: one for one in DEFAULT_CONNECTORS}
     problems = [one for one in validate(request, connectors, Policy()) if one.code != "MODULE_HASH_REQUIRED"]
     return bool(problems) and not _profile_refused(scene.call.tool, request)

@@ -8,6 +8,7 @@ Source: contract vaultclaw 1.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
 import re
@@ -20,6 +21,10 @@ DEPTH_MAX = 200
 PLAIN_BELOW = 1e21
 """From here on a number is written with an exponent."""
 _LONE = re.compile("[\ud800-\udfff]")
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_BRACKET = re.compile(r"[\[\]{}]")
+_STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
 _ESCAPED = re.compile('[\x00-\x1f"\\\\<>&\u2028\u2029]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 _SPACE = (
@@ -43,7 +48,9 @@ def parse(data: bytes | str) -> Any:
         value = json.loads(text, parse_int=_number, parse_float=_number, parse_constant=_no_constant)
     except RecursionError:
         raise ValueError("nested too deep") from None
-    return _sound(value, DEPTH_MAX)
+    if _depth(text) > DEPTH_MAX:
+        raise ValueError(f"nested deeper than {DEPTH_MAX}")
+    return _sound(value) if _ESCAPED_SURROGATE.search(text) else value
 
 
 def canonical(value: Any) -> str:
@@ -116,17 +123,19 @@ def _escape(found: re.Match[str]) -> str:
     return _SHORT.get(character) or f"\\u{ord(character):04x}"
 
 
-def _sound(value: Any, depth: int) -> Any:
+def _depth(text: str) -> int:
+    """How deep a JSON text is nested. Without a walk over its value, which costs several times the parsing."""
+    brackets = _BRACKET.findall(_QUOTED.sub("", text))
+    return max(itertools.accumulate(map(_STEP.__getitem__, brackets)), default=0)
+
+
+def _sound(value: Any) -> Any:
     """The value without lone surrogates, which no encoder of the wire takes."""
     if isinstance(value, str):
         return _LONE.sub("\ufffd", value) if _LONE.search(value) else value
-    if not isinstance(value, dict | list):
-        return value
-    if depth == 0:
-        raise ValueError(f"nested deeper than {DEPTH_MAX}")
     if isinstance(value, list):
-        return [_sound(item, depth - 1) for item in value]
-    return {_sound(key, depth - 1): _sound(item, depth - 1) for key, item in value.items()}
+        return [_sound(item) for item in value]
+    return {_sound(key): _sound(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def _no_constant(name: str) -> NoReturn:

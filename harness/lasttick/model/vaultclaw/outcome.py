@@ -13,7 +13,8 @@ from lasttick.model.vaultclaw.arguments import as_object, string
 
 Outcome = Literal["PENDING", "ALLOW", "DENY", "UNKNOWN"]
 
-TERMINAL = ("SUCCEEDED", "FAILED", "DENIED", "CANCELLED", "EXPIRED")
+SUCCEEDED = "SUCCEEDED"
+TERMINAL = (SUCCEEDED, "FAILED", "DENIED", "CANCELLED", "EXPIRED")
 """States of jobs and runs from which nothing follows."""
 OPEN = ("READY", "RUNNING")
 APPROVAL_CODES = (
@@ -76,7 +77,7 @@ def item_outcome(item: Mapping[str, Any]) -> Outcome:
     state, code = state_of(item.get("state")), state_of(item.get("last_error_code"))
     if state in ("WAITING", *OPEN):
         return "PENDING"
-    if state == "SUCCEEDED":
+    if state == SUCCEEDED:
         return "ALLOW"
     return "DENY" if state in ("DENIED", "EXPIRED") and code in (*DENY_CODES, "") else "UNKNOWN"
 
@@ -89,6 +90,6 @@ def approval_status(state: str, outcome: Outcome) -> str:
 
 
 def _ended(state: str, code: str) -> Outcome:
-    if state == "SUCCEEDED":
+    if state == SUCCEEDED:
         return "ALLOW"
     return "DENY" if state == "DENIED" and code in DENY_CODES else "UNKNOWN"

@@ -67,10 +67,6 @@ def whatever_case(right: Any) -> Callable[..., Any]:
     return lambda headers: right(headers).lower()
 
 
-def clears_everybody(self: Sessions, scope: str) -> None:
-    self._by_scope.clear()
-
-
 MUTANTS: list[Mutant] = [
     Mutant(
         "vaultclaw/wait-follows-the-scope",
@@ -99,12 +95,5 @@ MUTANTS: list[Mutant] = [
         text="tenants whose names differ in case are one",
         killed_by=TENANTS + "a-wait-keeps-the-session-it-began-with",
         patch=lambda seam: seam.wrap(http_bridge, "tenant_of", whatever_case),
-    ),
-    Mutant(
-        "vaultclaw/clear-clears-everybody",
-        breaks="VC-20",
-        text="whoever clears a session takes it from all the others",
-        killed_by=TENANTS + "a-wait-keeps-the-session-it-began-with",
-        patch=lambda seam: seam.replace(Sessions, "clear", clears_everybody),
     ),
 ]

@@ -181,7 +181,7 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "vaultclaw/suggestions-capped",
         breaks="VC-08",
-        text="top_k has a maximum",
+        text="more than ten suggestions are never asked of the vault",
         killed_by=DOCUMENTS + "words-lead-to-types",
         patch=lambda seam: seam.wrap(Vault, "suggest_types", at_most_fifty),
     ),

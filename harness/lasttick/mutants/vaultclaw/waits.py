@@ -9,7 +9,6 @@ from lasttick.model.vaultclaw import outcome, wait
 from lasttick.model.vaultclaw.envelope import ToolFailure
 from lasttick.model.vaultclaw.wait import Observation
 from lasttick.mutants import Mutant
-from lasttick.reference.vaultclaw.tools import approvals
 
 WAIT = "vaultclaw/wait/"
 TICK_NS = wait.NS_PER_MS
@@ -61,19 +60,6 @@ def not_denied_is_yes(right: Any) -> Callable[..., Any]:
 
 def what_is_not_open_has_ended(seen: Observation) -> bool:
     return seen.state not in ("PENDING", "PENDING_APPROVAL", *outcome.OPEN)
-
-
-def silence_is_yes(right: Any) -> Callable[..., Any]:
-    async def wait_for_end(*arguments: Any) -> Observation:
-        try:
-            seen: Observation = await right(*arguments)
-        except ToolFailure as failure:
-            if failure.code != "MCP_WAIT_TIMEOUT":
-                raise
-            return Observation(failure.details["latest"]["job"], None, "SUCCEEDED", "ALLOW")
-        return seen
-
-    return wait_for_end
 
 
 MUTANTS: list[Mutant] = [
@@ -163,13 +149,5 @@ MUTANTS: list[Mutant] = [
         text="work that failed, or was denied by something else than a person, counts as allowed",
         killed_by=WAIT + "what-an-end-means",
         patch=lambda seam: seam.wrap(outcome, "_ended", not_denied_is_yes),
-    ),
-    Mutant(
-        "vaultclaw/silence-is-allow",
-        breaks="VC-12",
-        ruling=4,
-        text="a person who says nothing in time has said yes",
-        killed_by=WAIT + "a-wait-of-a-second",
-        patch=lambda seam: seam.wrap(approvals, "wait_for_end", silence_is_yes),
     ),
 ]

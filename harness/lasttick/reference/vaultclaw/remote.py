@@ -125,7 +125,7 @@ async def _followed(transport: httpx.AsyncBaseTransport, first: str, own: Origin
     carried = token is not None
     for _ in range(REDIRECTS_MAX + 1):
         carried = keeps_token(own, _origin(url), carried)
-        headers = {**HEADERS, "Authorization": f"Bearer {token}"} if carried else HEADERS
+        headers = {**HEADERS, "Authorization": f"Bearer {token}"} if carried and token else HEADERS
         response = await transport.handle_async_request(httpx.Request("GET", url, headers=headers))
         try:
             if response.status_code not in REDIRECTS or "location" not in response.headers:

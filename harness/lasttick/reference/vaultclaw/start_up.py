@@ -12,7 +12,7 @@ import httpx
 
 from lasttick.model.address import is_loopback
 from lasttick.model.vaultclaw.envelope import ToolFailure
-from lasttick.model.vaultclaw.routing.registry import ROUTES
+from lasttick.model.vaultclaw.routing.registry import ROUTES, Route
 from lasttick.reference.hostagent.start_error import StartError
 from lasttick.reference.vaultclaw.catalog.catalog import Catalog
 from lasttick.reference.vaultclaw.catalog.seeding import bundled
@@ -44,22 +44,34 @@ async def check_routes(catalog: Catalog, say: Callable[[str], None]) -> None:
     A cookbook that was bundled is excused: somebody deleted it, which the seed has said, or put another in its place.
     """
     brought_in = await bundled(catalog)
+    entries: dict[tuple[str, str], list[str]] = {}
     for route in ROUTES:
         if not route.cookbook_id:
             continue
-        place = f"{route.cookbook_id} {route.version}"
+        where = (route.cookbook_id, route.version)
+        place = " ".join(where)
         try:
-            await catalog.recipe(route.cookbook_id, route.entry_id, route.version)
+            if where not in entries:
+                entries[where] = [entry["entry_id"] for entry in (await catalog.get(*where))["entries"]]
         except ToolFailure as failure:
-            if (route.cookbook_id, route.version) not in brought_in:
-                raise StartError(
-                    f"route {route.route_id} has no entry {route.entry_id} in the catalog ({failure.code})",
-                    f"it in {place}, in the catalog or among the bundled cookbooks ({WHERE}, step 4)",
-                    "add that cookbook to the folder of ACCORDS_MCP_BUNDLED_COOKBOOKS_DIR, or unset it",
-                ) from failure
-            if failure.code != "MCP_CATALOG_NOT_FOUND" or "entry_id" in failure.details:
-                say(f"warning: {place} was bundled with {route.entry_id} and has it no more; install it again")
-                return
+            if where not in brought_in:
+                raise _no_entry(route, failure.code) from failure
+            if failure.code != "MCP_CATALOG_NOT_FOUND":
+                say(f"warning: {place} was bundled and cannot be read ({failure.code}); install it again")
+            return
+        if route.entry_id not in entries[where]:
+            if where not in brought_in:
+                raise _no_entry(route, "MCP_CATALOG_NOT_FOUND")
+            say(f"warning: {place} was bundled with {route.entry_id} and has it no more; install it again")
+            return
+
+
+def _no_entry(route: Route, code: str) -> StartError:
+    return StartError(
+        f"route {route.route_id} has no entry {route.entry_id} in the catalog ({code})",
+        f"it in {route.cookbook_id} {route.version}, in the catalog or among the bundled cookbooks ({WHERE}, step 4)",
+        "add that cookbook to the folder of ACCORDS_MCP_BUNDLED_COOKBOOKS_DIR, or unset it",
+    )
 
 
 def points_at_itself(config: VaultclawConfig) -> bool:

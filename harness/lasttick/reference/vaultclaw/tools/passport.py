@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lasttick.model.vaultclaw import passport, passport_plan
+from lasttick.model.vaultclaw import outcome, passport, passport_plan
+from lasttick.model.vaultclaw.arguments import as_object
 from lasttick.model.vaultclaw.envelope import Success, ToolFailure
 from lasttick.model.vaultclaw.passport import Request
 from lasttick.reference.vaultclaw.tool import Tool, ToolCall, properties_of
@@ -25,9 +26,26 @@ async def passport_email_workflow(call: ToolCall) -> Success:
         return Success({"status": "READY_TO_SEND", **data})
     try:
         sent = await execute_plan(vault, data["plan"], {"plan_input": data["plan_input"]}, {"orchestrated": False})
+        refuse_unsent(sent)
     except ToolFailure as failure:
         raise passport_plan.failure_of(failure, request, data["pre_send_summary"]) from failure
     return Success({"status": "SENT", **data, "execution": sent.data}, sent.meta)
+
+
+def refuse_unsent(ran: Success) -> None:
+    """A run that has ended in any other way than well sent nothing. Raises ToolFailure (ruling VC-4)."""
+    response = ran.data["response"]
+    run, job = (as_object(response.get(name)) for name in ("run", "job"))
+    state = outcome.run_state(run or {})
+    if state not in outcome.TERMINAL or state == outcome.SUCCEEDED:
+        return
+    code = outcome.run_code(run or {}, job)
+    raise ToolFailure(
+        "MCP_INTERNAL",
+        f"the run ended {state}{f' ({code})' if code else ''}",
+        {"request_id": ran.meta.request_id, "vault_http_status": ran.meta.vault_http_status, "response": response},
+        vault_code=code,
+    )
 
 
 async def find_document(vault: Vault, request: Request) -> str:
