@@ -149,7 +149,8 @@ def init(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The nearest one: approval-http, lease-queue, mcp-gateway, seed-gateway, seed-hostagent.",
+            help="The nearest one: approval-http, lease-queue, mcp-gateway, seed-gateway, seed-hostagent, "
+            "seed-vaultclaw.",
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write it (default lasttick.toml).")] = None,
