@@ -1,7 +1,7 @@
 """How do the parts of the platform half become one application? All wiring is here, and the order of start and stop.
 
-Start: database, what an earlier process left active is ended, registry. Nothing is asked of the agent or a third party
-before somebody calls. Stop: who waits for those is answered, then the database is closed, within 2 s.
+Start: database, what an earlier process left active or open is ended, registry. Nothing is asked of the agent or a
+third party before somebody calls. Stop: who waits for those is answered, then the database is closed, within 2 s.
 Source: contract gateway, "Parts".
 """
 
@@ -130,7 +130,7 @@ class Platform:
 
     def _load(self) -> None:
         try:
-            left_over = self.runs.finish_left_over()
+            left_over, left_open = self.runs.finish_left_over(), self.ledger.close_left_over()
             self.catalogue.load()
         except (*INVALID, ValueError) as error:
             raise ConfigError(
@@ -140,6 +140,10 @@ class Platform:
             ) from error
         if left_over:
             logger.info("%d runs of an earlier process were still active and are finished", left_over)
+        if left_open:
+            logger.warning(
+                "%d tool calls of an earlier process were cut off: nobody knows if they were done", left_open
+            )
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
