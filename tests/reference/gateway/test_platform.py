@@ -81,6 +81,34 @@ def test_a_killed_platforms_open_rows_are_closed_at_the_next_start(
     run_virtual(main)
 
 
+def test_a_second_platform_on_the_same_file_does_not_start(tmp_path: Path) -> None:
+    """It would end the turns of the first, which goes on; when that has stopped, the next one may start."""
+
+    async def main(loop: VirtualLoop) -> None:
+        first = Rig(loop, on_file(tmp_path))
+        async with first.platform.running():
+            first.org()
+            run_id = first.run()
+            with pytest.raises(ConfigError, match=r"another platform works on .*gateway.sqlite; expected one platform"):
+                async with Rig(loop, on_file(tmp_path)).platform.running():
+                    pass
+            assert (await first.execute(run_id)).status == 200
+        async with Rig(loop, on_file(tmp_path), chance=first.chance).platform.running():
+            pass
+
+    run_virtual(main)
+
+
+def test_a_lock_that_can_not_be_taken_is_said(tmp_path: Path) -> None:
+    async def main(loop: VirtualLoop) -> None:
+        (tmp_path / "gateway.sqlite.lock").mkdir()
+        with pytest.raises(ConfigError, match=r"gateway.sqlite.lock cannot be locked: .*; expected a file"):
+            async with Rig(loop, on_file(tmp_path)).platform.running():
+                pass
+
+    run_virtual(main)
+
+
 def test_a_changed_registry_outlives_the_process(tmp_path: Path) -> None:
     async def main(loop: VirtualLoop) -> None:
         first = Rig(loop, on_file(tmp_path))

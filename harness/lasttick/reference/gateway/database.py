@@ -186,6 +186,14 @@ def engine(url: sa.URL) -> Engine:
     return made
 
 
+def file_of(url: sa.URL) -> Path | None:
+    """The file of a SQLite database; None for one in memory, one of SQLite's own URIs, and a server."""
+    name = url.database
+    if url.get_backend_name() != "sqlite" or not name or name == ":memory:" or name.startswith("file:"):
+        return None
+    return Path(name)
+
+
 def dumped(value: Any) -> str:
     """A JSON column's text. ASCII, so that every database takes it."""
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
@@ -204,10 +212,9 @@ def _set_up_sqlite(connection: Any, _: Any) -> None:
 
 def _make_private(url: sa.URL) -> None:
     """Made here, not by SQLite, which would let everybody read it; its side files take over the rights."""
-    name = url.database
-    if not name or name == ":memory:" or name.startswith("file:"):
+    path = file_of(url)
+    if path is None:
         return
-    path = Path(name)
     os.makedirs(path.parent, mode=0o700, exist_ok=True)
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))

@@ -38,6 +38,7 @@ from lasttick.reference.gateway.in_flight import InFlight
 from lasttick.reference.gateway.jwt_door import JwtDoor
 from lasttick.reference.gateway.ledger import Ledger
 from lasttick.reference.gateway.runs import Runs
+from lasttick.reference.gateway.single_platform import only_platform_of
 from lasttick.reference.gateway.tools import ToolGatewayService
 
 EXECUTE_PATH = "/v1/runtime/tools/execute"
@@ -120,6 +121,7 @@ class Platform:
             stack.push_async_callback(self._executors.aclose)
             stack.push_async_callback(self._agent.aclose)
             self._database.open()
+            stack.enter_context(only_platform_of(self.config.store_url))
             self._load()
             self._up = True
             try:
