@@ -105,6 +105,7 @@ async def serve_app(
         uvicorn.Config(
             app,
             http="h11",
+            ws="none",
             lifespan="off",
             log_config=None,
             access_log=False,
