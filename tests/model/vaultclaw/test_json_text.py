@@ -9,7 +9,6 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from lasttick.model.vaultclaw.json_text import (
-    DEPTH_MAX,
     byte_order,
     canonical,
     parse,
@@ -19,6 +18,7 @@ from lasttick.model.vaultclaw.json_text import (
     trim,
 )
 
+DEPTH_MAX = 200
 NUMBERS = st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 VALUES = st.recursive(
