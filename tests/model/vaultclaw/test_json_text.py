@@ -2,6 +2,7 @@
 
 import json
 import math
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -119,6 +120,19 @@ def test_nesting_without_end_is_no_json(depth: int) -> None:
 def test_brackets_in_a_text_are_no_nesting(text: str) -> None:
     inside = f"{'[' * (DEPTH_MAX - 2)}{json.dumps('[{' * 300)},{text}{']' * (DEPTH_MAX - 2)}"
     assert isinstance(parse(inside), list)
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 1_000_000, "\\\\" * 500_000, '\\"[' * 330_000], ids=["plain", "escaped", "brackets"]
+)
+def test_a_long_text_takes_little_more_than_its_own_room(text: str) -> None:
+    tracemalloc.start()
+    try:
+        parse(f'"{text}"')
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 12 * len(text)
 
 
 @pytest.mark.parametrize(
