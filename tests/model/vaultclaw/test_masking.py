@@ -69,6 +69,22 @@ def test_pieces_of_eight_are_cut_out_too() -> None:
     assert shown[:4] == ["***"] * 4
 
 
+@pytest.mark.parametrize("before", range(9))
+def test_a_piece_is_cut_out_wherever_it_stands(before: int) -> None:
+    known = knowing(TOKEN)
+    for piece in pieces(TOKEN):
+        for after in range(9):
+            assert known.masked("." * before + piece + "," * after) == "." * before + "***" + "," * after
+
+
+def test_a_token_that_is_forgotten_leaves_what_another_shares_with_it() -> None:
+    others = (f"T0K3N-{n:08d}" for n in range(TOKENS_MAX - 1))
+    known = knowing("Q7-shared-X1-0000", "Z9-shared-X1-1111", *others)
+    assert known.masked("Q7-shared") == "Q7-shared"
+    for before in ("", ".", "..", "..."):
+        assert known.masked([f"{before}shared-X", f"{before}Z9-shared"]) == [f"{before}***", f"{before}***"]
+
+
 def test_words_inside_a_token_do_not_wreck_honest_answers() -> None:
     known = knowing("vaultclaw-connectors-agent-0123456789")
     honest = {"tool": "vaultclaw_approval_wait", "hint": "ask connectors-agent"}
