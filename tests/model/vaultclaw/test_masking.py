@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lasttick.model.vaultclaw.masking import TOKENS_MAX, KnownTokens, masked_token
+from lasttick.model.vaultclaw.masking import TOKENS_MAX, KnownTokens, TokensByScope, could_be_words, masked_token
 
 TOKEN = "vc-9f86d081884c7d659a2feaa0c55ad015+/=?"
 
@@ -137,3 +137,23 @@ def test_whatever_the_token_it_is_not_in_the_answer(token: str, before: str, aft
 )
 def test_without_a_token_everything_stays(value: Any) -> None:
     assert knowing().masked(value) == value
+
+
+@pytest.mark.parametrize(
+    ("token", "is_words"),
+    [("SUCCEEDED", True), ("vaultclaw_approval_wait", True), ("vc-agent", True), ("vc-agent-7", False), (TOKEN, False)],
+)
+def test_what_could_be_words(token: str, is_words: bool) -> None:
+    assert could_be_words(token) is is_words
+
+
+def test_whose_answers_a_token_is_cut_out_of() -> None:
+    known = TokensByScope()
+    known.learn("PENDING", "acme")
+    known.learn("RUNNING", "acme")
+    known.learn("agent-of-the-environment")
+    known.learn("Q7-globex-0000", "globex")
+    text = "PENDING RUNNING agent-of-the-environment Q7-globex-0000"
+    assert known.mask("acme")([text]) == ["*** *** *** ***"]
+    assert known.mask("globex")([text]) == ["PENDING RUNNING *** ***"]
+    assert known.masked_text(text) == "*** *** *** ***"

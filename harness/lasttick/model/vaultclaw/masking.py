@@ -4,6 +4,8 @@ A hostile vault may echo a token in any form. `KnownTokens` finds the tokens it 
 forms (as they are, JSON-escaped, percent-encoded, base64 at any alignment), and pieces of `PIECE` characters of those.
 Two things are left, since cutting them would wreck honest answers: a piece that could be words (`vaultclaw` in a token
 would else be cut out of every tool name), and a token shorter than `PIECE` inside of a longer word.
+`TokensByScope` says whose answers a token is cut out of: everybody's, unless all of it could be words. A tenant with a
+token like SUCCEEDED would else spoil the answers of all others.
 Source: contract vaultclaw 6, ruling 17; VC-02.
 """
 
@@ -13,6 +15,7 @@ import base64
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -134,6 +137,39 @@ class KnownTokens:
                         del self._cores[core]
         del self._forms[token]
         self._plain.pop(token, None)
+
+
+class TokensByScope:
+    """The tokens of all, and whose answers each is cut out of."""
+
+    def __init__(self) -> None:
+        self.everybodys = KnownTokens()
+        self._own: dict[str, KnownTokens] = {}
+        """By scope: its tokens that could be words."""
+
+    def learn(self, token: str, scope: str | None = None) -> None:
+        """`scope`: of the tenant that chose it; None for one that the environment gives."""
+        if scope is None or not could_be_words(token):
+            self.everybodys.learn(token)
+        else:
+            self._own.setdefault(scope, KnownTokens()).learn(token)
+
+    def mask(self, scope: str) -> Callable[[Any], Any]:
+        """From a JSON value to a copy of it as `scope` may see it."""
+        own = self._own.get(scope)
+        shared = self.everybodys.masked
+        return shared if own is None else lambda value: own.masked(shared(value))
+
+    def masked_text(self, text: str) -> str:
+        """For whoever runs the server: without any token."""
+        for known in (self.everybodys, *self._own.values()):
+            text = known.masked_text(text)
+        return text
+
+
+def could_be_words(token: str) -> bool:
+    """Names, states and identifiers in plain letters; a token that is made by chance has digits."""
+    return _WORDS.fullmatch(token.lower()) is not None
 
 
 def _cores(piece: str) -> list[str]:
