@@ -20,7 +20,13 @@ from lasttick.targets.vaultclaw.smoke.talk import SCOPES
 
 PROJECT = Path(__file__).parents[2]
 PAGE = (PROJECT / "docs" / "approvals.md").read_text()
-VAULTD, VAULTCLAW, TRY, SMOKE, SCENARIOS = re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+BLOCKS = {
+    section.partition("\n")[0]: re.findall(r"^```sh\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+    for section in PAGE.split("\n## ")
+}
+(VAULTD, VAULTCLAW, TRY), (SMOKE,), (SCENARIOS,) = (
+    BLOCKS[name] for name in ("Try it", "Smoke suite", "Scenarios and mutants")
+)
 MARK = "@@"
 
 

@@ -175,3 +175,16 @@ def test_a_decider_of_another_tenant_is_none() -> None:
 
     with pytest.raises(NotApplicable, match="needs a caller that decides"):
         play(ApprovalService(), seen, elsewhere)
+
+
+def test_what_an_entry_puts_out_is_known_before_the_asker_has_its_answer() -> None:
+    async def story(target: Target, request: Approval) -> None:
+        await seen(target, request)
+        assert request.answer is None
+        assert request.names["also"] == request.id
+        assert not {"text", "expires"} & set(request.names)
+
+    def edit(text: str) -> str:
+        return text.replace('text = "/args",', 'text = "/args", also = "/id",')
+
+    play(ApprovalService(blocks=True), story, edit)

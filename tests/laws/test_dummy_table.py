@@ -11,6 +11,7 @@ from lasttick.laws.deployment import Deployment
 from lasttick.laws.profiles.load import loads
 from lasttick.laws.servers.dummies import KINDS, DeadTransport, Dummy
 from lasttick.laws.servers.dummy_profile import ENVIRON, Speaks, dummy_profile
+from lasttick.laws.servers.origin import on_network
 from lasttick.targets.transports import memory_transport
 
 from .playing import Law, Ruled, all_laws, play
@@ -24,6 +25,7 @@ TABLE = {
     "tools/class-limit": (F, I, I, F),
     "tools/tenant-isolated": (F, I, I, I),
     "tools/no-secret-out": (I, I, F, I),
+    "tools/credential-stays-home": (I, I, I, I),
     "lease/exclusive": (F, I, I, I),
     "lease/outlives-long-call": (F, I, I, I),
     "lease/expires-exactly": (F, I, I, I),
@@ -78,6 +80,7 @@ def on_dummy(law: Law, kind: str, speaks: Speaks) -> Ruled:
         if kind != "dead":
             network.serve(ORIGIN, Dummy(kind, VirtualClock(loop)).app)
         transport = DeadTransport() if kind == "dead" else memory_transport(network)
-        return Deployment(loaded.profile, run="dum", secrets=loaded.secrets, transport=transport)
+        listen = on_network(network)
+        return Deployment(loaded.profile, run="dum", secrets=loaded.secrets, transport=transport, listen=listen)
 
     return play(law, deploy)

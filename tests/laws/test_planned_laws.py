@@ -66,7 +66,7 @@ def test_our_tool_gateway() -> None:
 def test_our_host_agent() -> None:
     seen = dict.fromkeys(("alice", "bob", "carol"), ("swipe", "tap"))
     found = running(profile_text("seed-hostagent"), HOST, **seen, stranger=())
-    needs_more = ("lease/clock-proof", "tools/class-limit", "tools/tenant-isolated")
+    needs_more = ("lease/clock-proof", "tools/class-limit", "tools/credential-stays-home", "tools/tenant-isolated")
     ours = [law for law in LAWS if not law.startswith("approval/")]
     assert found == sorted(law for law in ours if law not in needs_more)
 

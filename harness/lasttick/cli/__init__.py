@@ -149,7 +149,8 @@ def init(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The nearest one: approval-http, lease-queue, mcp-gateway, seed-gateway, seed-hostagent.",
+            help="The nearest one: approval-http, lease-queue, mcp-gateway, seed-gateway, seed-hostagent, "
+            "seed-vaultclaw.",
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write it (default lasttick.toml).")] = None,
@@ -264,12 +265,19 @@ def mutants_run(
     pattern: Annotated[str | None, typer.Argument(help="Part of mutant ids, or a shell pattern.")] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same matrix.")] = 1,
     workers: Annotated[str | None, typer.Option("-n", metavar="N", help="Processes to share the work.")] = None,
+    others: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Of scenarios of other requirements only so many each.")
+    ] = None,
     json: Json = False,
 ) -> int:
-    """Run every scenario against every mutant; exit 1 for a survivor, a blunt one, or an unbroken requirement."""
+    """Run every scenario against every mutant; exit 1 for a survivor, a blunt one, or an unbroken requirement.
+
+    With --others the scenarios that do not claim a mutant's requirement are a sample, spread evenly: whether the mutant
+    is too blunt is then an estimate.
+    """
     from lasttick.cli.mutants import run_mutants
 
-    return run_mutants(pattern, seed=seed, workers=workers, as_json=json)
+    return run_mutants(pattern, seed=seed, workers=workers, as_json=json, others_max=others)
 
 
 @bench.command("leases")

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 Decision: TypeAlias = Literal["approve", "deny"]
 KIND = "approval"
 """What the journal calls a request."""
+SHOWN = ("text", "expires")
+"""What a row puts out for a person to see; the rest are names of the request."""
 READ_EVERY_S = 0.05
 ANSWER_S = 1.0
 """How long a request that was given up is waited for."""
@@ -131,8 +133,8 @@ class Approval:
         """What a person sees now, and the row that is about this request; None: there is none."""
         said = await (reader or self.decider).say("approval.pending", self.names, mark=self.mark, id=self.id)
         row = next((row for row in said.each if self._is_about(row)), None)
-        if row is not None and "id" in row and self.id is None:
-            self.learns({"id": row["id"]})
+        if row is not None and (new := {name: row[name] for name in row if name not in (*SHOWN, *self.names)}):
+            self.learns(new)  # it may be listed before the asker has its answer
         return said, row
 
     async def record(self, reader: Caller | None = None) -> Record:

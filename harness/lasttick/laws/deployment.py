@@ -21,6 +21,7 @@ from lasttick.laws.pool import Pool
 from lasttick.laws.profiles.loaded import hide
 from lasttick.laws.profiles.profile import CallerSpec, Profile
 from lasttick.laws.said import Effect, Mark, Said
+from lasttick.laws.servers.origin import Listen, on_loopback
 from lasttick.laws.templates import as_text, fill, names_in
 from lasttick.laws.wire.message import Wire
 
@@ -90,6 +91,8 @@ class Deployment:
     round_trips_s: list[float] = field(default_factory=list)
     approvals: list[Approval] = field(default_factory=list)
     """Every request for a person's yes that any law made."""
+    listen: Listen = on_loopback
+    """How the target reaches a server of a law's own."""
     _ways: dict[tuple[str, str | None], Way | None] = field(default_factory=dict)
     _pool: Pool | None = None
     _pool_lock: asyncio.Lock = field(default_factory=asyncio.Lock)

@@ -8,7 +8,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeAlias
+from urllib.parse import urlsplit
 
 from lasttick.engine.trace import Trace
 from lasttick.laws.caller import Caller
@@ -16,9 +18,11 @@ from lasttick.laws.deployment import Deployment
 from lasttick.laws.effects import effects_of
 from lasttick.laws.profiles.profile import ApprovalVerbs, LeaseVerbs
 from lasttick.laws.said import Effect, Mark, Said
+from lasttick.laws.servers.origin import Documents, Origin, served
 from lasttick.laws.subject import Subject
 from lasttick.laws.verdict import NotApplicable, NotShown, control
 from lasttick.laws.wire.message import Message
+from lasttick.model.address import is_loopback
 
 READ_EVERY_S = 0.05
 Call: TypeAlias = Callable[[], Awaitable[Said]]
@@ -229,6 +233,18 @@ class Target:
         if await self.effect_of(said) is None:
             return NotShown(f"the allowed call {when} the refused one did not reach the resource", (said,))
         return None
+
+    # -- origins of the law's own
+
+    def origin(self, documents: Documents) -> AbstractAsyncContextManager[Origin]:
+        """A server that the target can be pointed at, with these documents; it writes down what reaches it."""
+        return served(documents, self.deployment.listen)
+
+    def needs_nearness(self) -> None:
+        """Raises NotApplicable when the target is not on this machine, whose loopback addresses it must reach."""
+        host = urlsplit(self.deployment.profile.target.url or "http://127.0.0.1").hostname or ""
+        if not is_loopback(host):
+            raise NotApplicable(f"needs a target on this machine, whose servers it can reach; this one is at {host}")
 
     # -- clock and restart
 

@@ -34,6 +34,14 @@ SET = {
         "LASTTICK_RUNNER_TOKEN",
         "LASTTICK_TARGET_URL",
     ],
+    "seed-vaultclaw": [
+        "LASTTICK_AGENT_TOKEN",
+        "LASTTICK_APPROVER_TOKEN",
+        "LASTTICK_OTHER_AGENT_TOKEN",
+        "LASTTICK_OTHER_APPROVER_TOKEN",
+        "LASTTICK_SOURCE_TOKEN",
+        "LASTTICK_TARGET_URL",
+    ],
     "mcp-gateway": ["GATEWAY_URL", "GATEWAY_TOKEN_ALICE", "GATEWAY_TOKEN_BOB"],
     "lease-queue": ["LAB_URL", "LAB_TOKEN_ALICE", "LAB_TOKEN_BOB"],
     "approval-http": ["AGENT_URL", "AGENT_TOKEN", "DECIDER_TOKEN"],
@@ -61,7 +69,7 @@ def test_each_loads_once_its_variables_are_set(name: str, tmp_path: Path) -> Non
     assert sorted(match.group(1) for match in told if match) == sorted(SET[name])
 
 
-@pytest.mark.parametrize("name", sorted(set(SET) - {"seed-hostagent", "seed-gateway"}))
+@pytest.mark.parametrize("name", sorted(name for name in SET if not name.startswith("seed-")))
 def test_every_key_of_a_template_is_commented(name: str) -> None:
     commented = False
     for line in profile_text(name).splitlines():
@@ -197,7 +205,8 @@ def test_an_unknown_profile_lists_the_known() -> None:
             call()
         assert str(caught.value) == (
             "there is no profile 'lease-que'\n"
-            "  expected: one of approval-http, lease-queue, mcp-gateway, seed-gateway, seed-hostagent\n"
+            "  expected: one of approval-http, lease-queue, mcp-gateway, seed-gateway, seed-hostagent, "
+            "seed-vaultclaw\n"
             "  next: did you mean lease-queue?"
         )
     assert caught.value.exit_code == 2

@@ -2,7 +2,7 @@
 
 A request for a lease that was not decided is looked at once more: what waits is taken back, what was granted is given
 back. What the target does not know any more has ended; what it refuses to end has not. A request for a person's yes is
-denied by whoever may decide it.
+denied by whoever may decide it. A place to fetch from is forgotten.
 
 Source: contract laws, "Subjects".
 """
@@ -25,10 +25,12 @@ from lasttick.laws.judges.approvals import shows
 from lasttick.laws.profiles.profile import Binding, Outcome, Poll
 from lasttick.laws.reply import NotFound, Reply, find
 from lasttick.laws.said import Mark
+from lasttick.laws.sources import KIND as SOURCE
 from lasttick.laws.verdict import NotShown
 from lasttick.laws.wire.message import Message, Wire, WireError
 
 LEASE, SESSION = "lease", "session"
+IN_ORDER = (REQUEST, LEASE, SOURCE, SESSION)
 GONE = (404, 410)
 UNKNOWN = (401, 403)
 """The target does not know the caller, or not as one who may: that says nothing of what the caller has there."""
@@ -50,7 +52,7 @@ class Left:
 async def end_leftovers(deployment: Deployment, entries: Sequence[Entry]) -> list[Left]:
     """One try each. Returns what could not be ended."""
     left: list[Left] = []
-    for kind in (REQUEST, LEASE, SESSION):
+    for kind in IN_ORDER:
         ends = await asyncio.gather(*(_end(deployment, entry) for entry in entries if entry.kind == kind))
         left += [end for end in ends if end is not None]
     return left
@@ -64,7 +66,7 @@ async def _end(deployment: Deployment, entry: Entry) -> Left | None:
         return await _end_request(deployment, entry)
     speaker = _Speaker(deployment, entry, deployment.wire(entry.caller, spec))
     try:
-        why = await (_end_lease(speaker) if entry.kind == LEASE else _end_session(speaker))
+        why = await {LEASE: _end_lease, SOURCE: _forget_source, SESSION: _end_session}[entry.kind](speaker)
     except (NotShown, WireError) as error:
         why = str(error)
     finally:
@@ -135,6 +137,20 @@ async def _end_session(speaker: _Speaker) -> str | None:
         return None
     reply = await speaker.send(message)
     return None if speaker.outcome(reply, binding) == "ok" or reply.status in GONE else reply.raw
+
+
+async def _forget_source(speaker: _Speaker) -> str | None:
+    """Why the target may know it still. A session of the caller's is begun first, where it is a binding's."""
+    remove = speaker.binding("source.remove")
+    if remove is None:
+        return "no verb takes it away"
+    opening = speaker.binding("session.open")
+    if opening is not None and (begin := speaker.message("session.open", opening)) is not None:
+        await speaker.send(begin)
+    message = speaker.message("source.remove", remove)
+    assert message is not None, "only session verbs and tools.list are of themselves"
+    reply = await speaker.send(message)
+    return None if speaker.outcome(reply, remove) == "ok" or reply.status in GONE else reply.raw
 
 
 async def _end_request(deployment: Deployment, entry: Entry) -> Left | None:

@@ -12,11 +12,8 @@ import json
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import uvicorn
 
 from lasttick.engine.clock import SystemClock, SystemEntropy
 from lasttick.model.vaultclaw.framing import FramingError
@@ -25,7 +22,7 @@ from lasttick.reference.vaultclaw.config import VaultclawConfig
 from lasttick.reference.vaultclaw.own_stdio import FileReader, FileWriter, replace_closed
 from lasttick.reference.vaultclaw.program import VaultclawServer
 from lasttick.targets.serve import mutant_applied
-from lasttick.targets.server import ServeError, listen, listen_on_loopback, on_signals, serve_app
+from lasttick.targets.server import ServeError, listen, listen_on_loopback, on_signals, serve_app, serving
 
 FAILED = 1
 LOOPBACK = "127.0.0.1"
@@ -95,25 +92,12 @@ async def _vaultd(host: str, port: int, unix: Path | None) -> None:
     listener = listen_on_loopback(host, port)
     async with contextlib.AsyncExitStack() as stack:
         if unix is not None:
-            await stack.enter_async_context(_at_socket(daemon, unix))
+            await stack.enter_async_context(serving(daemon, _unix_listener(unix)))
         await serve_app("vaultd", daemon, listener)
 
 
-@contextlib.asynccontextmanager
-async def _at_socket(app: Any, path: Path) -> AsyncIterator[None]:
-    """The application at a Unix socket as well, while this lasts. Raises ServeError."""
-    listener = _unix_listener(path)
-    server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None, access_log=False))
-    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
-    try:
-        yield
-    finally:
-        server.should_exit = True
-        await serving
-
-
 def _unix_listener(path: Path) -> socket.socket:
+    """Raises ServeError."""
     listener = socket.socket(socket.AF_UNIX)
     try:
         path.unlink(missing_ok=True)
