@@ -10,6 +10,9 @@ from lasttick import World, scenario
 from .steps_tenants import CONNECTORS, DENIED, JOBS, WAITING, begin_wait, jobs_answer, seen, token
 
 MANY = 500
+WORDS = ["SUCCEEDED", "JOB", "ALLOW", "job_id", "terminal_status", "request_id", "vaultclaw_approval_wait", "acme"]
+"""What a tenant may have for its token, and what stands in everybody's answers."""
+SUCCEEDED_JOB = {"tenant": "acme", "states": [{"status": "SUCCEEDED"}]}
 LIKE_EACH_OTHER = ["acme", "Acme", "acme ltd", "acme2", "default2", "ac%6de", "acme/1"]
 
 
@@ -93,6 +96,28 @@ async def test_a_wait_keeps_the_session_it_began_with(world: World) -> None:
     later = [token("0", 2), *(token(str(number), 1) for number in range(2, len(clients)))]
     assert seen(log, CONNECTORS).get("who") == later
     assert len(await vaultd.calls()) == sum(map(len, polls.values())) + len(later), "somebody without a session called"
+
+
+@scenario("VC-20")
+async def test_what_a_tenant_calls_its_token_changes_no_other_answer(world: World) -> None:
+    """One tenant configures tokens that are words of the protocol, one after another.
+
+    The answers of another tenant stay as they were, to the letter; the tenant's own do not show its token.
+    """
+    vaultd = await world.vaultd()
+    server = await world.vaultclaw()
+    acme, mallory = server.client("acme"), server.client("mallory")
+    await acme.configure()
+    job_id = (await vaultd.control("POST", "/control/jobs", SUCCEEDED_JOB))["job_id"]
+    handle = {"kind": "JOB", "job_id": job_id}
+    before = await acme.call("approval_wait", handle=handle)
+    assert (before.data["terminal_status"], before.data["decision_outcome"]) == ("SUCCEEDED", "ALLOW")
+    for word in WORDS:
+        await mallory.configure(word)
+        after = await acme.call("approval_wait", handle=handle)
+        assert after.envelope == before.envelope, f"{word} is the token of another tenant"
+        own = await mallory.call("cookbook_get", cookbook_id=word)
+        assert word not in own.error["message"], f"{word} is shown to its own tenant"
 
 
 @scenario("VC-20", needs=("scale",))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lasttick.model.vaultclaw.masking import TOKENS_MAX, KnownTokens, masked_token
+from lasttick.model.vaultclaw.masking import TOKENS_MAX, KnownTokens, TokensByScope, could_be_words, masked_token
 
 TOKEN = "vc-9f86d081884c7d659a2feaa0c55ad015+/=?"
 
@@ -69,6 +69,22 @@ def test_pieces_of_eight_are_cut_out_too() -> None:
     assert shown[:4] == ["***"] * 4
 
 
+@pytest.mark.parametrize("before", range(9))
+def test_a_piece_is_cut_out_wherever_it_stands(before: int) -> None:
+    known = knowing(TOKEN)
+    for piece in pieces(TOKEN):
+        for after in range(9):
+            assert known.masked("." * before + piece + "," * after) == "." * before + "***" + "," * after
+
+
+def test_a_token_that_is_forgotten_leaves_what_another_shares_with_it() -> None:
+    others = (f"T0K3N-{n:08d}" for n in range(TOKENS_MAX - 1))
+    known = knowing("Q7-shared-X1-0000", "Z9-shared-X1-1111", *others)
+    assert known.masked("Q7-shared") == "Q7-shared"
+    for before in ("", ".", "..", "..."):
+        assert known.masked([f"{before}shared-X", f"{before}Z9-shared"]) == [f"{before}***", f"{before}***"]
+
+
 def test_words_inside_a_token_do_not_wreck_honest_answers() -> None:
     known = knowing("vaultclaw-connectors-agent-0123456789")
     honest = {"tool": "vaultclaw_approval_wait", "hint": "ask connectors-agent"}
@@ -121,3 +137,23 @@ def test_whatever_the_token_it_is_not_in_the_answer(token: str, before: str, aft
 )
 def test_without_a_token_everything_stays(value: Any) -> None:
     assert knowing().masked(value) == value
+
+
+@pytest.mark.parametrize(
+    ("token", "is_words"),
+    [("SUCCEEDED", True), ("vaultclaw_approval_wait", True), ("vc-agent", True), ("vc-agent-7", False), (TOKEN, False)],
+)
+def test_what_could_be_words(token: str, is_words: bool) -> None:
+    assert could_be_words(token) is is_words
+
+
+def test_whose_answers_a_token_is_cut_out_of() -> None:
+    known = TokensByScope()
+    known.learn("PENDING", "acme")
+    known.learn("RUNNING", "acme")
+    known.learn("agent-of-the-environment")
+    known.learn("Q7-globex-0000", "globex")
+    text = "PENDING RUNNING agent-of-the-environment Q7-globex-0000"
+    assert known.mask("acme")([text]) == ["*** *** *** ***"]
+    assert known.mask("globex")([text]) == ["PENDING RUNNING *** ***"]
+    assert known.masked_text(text) == "*** *** *** ***"

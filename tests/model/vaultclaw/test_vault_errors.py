@@ -90,6 +90,7 @@ def test_codes_that_are_not_mapped(code: str) -> None:
         (401, "MCP_INTERNAL", False, "Unauthorized"),
         (403, "MCP_INTERNAL", False, "Forbidden"),
         (404, "MCP_INTERNAL", False, "Not Found"),
+        (418, "MCP_INTERNAL", False, "I'm a teapot"),
         (422, "MCP_INTERNAL", False, "Unprocessable Entity"),
         (429, "MCP_INTERNAL", True, "Too Many Requests"),
         (500, "MCP_NETWORK_ERROR", True, "Internal Server Error"),

@@ -14,7 +14,7 @@ import httpx
 from lasttick.engine.chance import Chance
 from lasttick.engine.clock import VirtualClock
 from lasttick.engine.loop import VirtualLoop, run_virtual
-from lasttick.model.vaultclaw.masking import KnownTokens
+from lasttick.model.vaultclaw.masking import TokensByScope
 from lasttick.reference.vaultclaw.config import VaultclawConfig
 from lasttick.reference.vaultclaw.dialer import Dialer
 from lasttick.reference.vaultclaw.rpc import Rpc
@@ -65,7 +65,7 @@ class Rig:
     def __post_init__(self) -> None:
         config = VaultclawConfig.from_env(self.environ, Path("/nowhere"))
         clock, chance = VirtualClock(asyncio.get_running_loop()), Chance(7)
-        self.tokens = KnownTokens()
+        self.tokens = TokensByScope()
         dialer = Dialer(self._dial)
         self.sessions = Sessions(config, dialer, chance, self.tokens)
         unused: Any = None

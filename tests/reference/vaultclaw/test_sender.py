@@ -117,6 +117,7 @@ def test_a_base_url_with_a_path() -> None:
         ),  # the variable wins, the Host header still shows the URL
         (BASE, "~/v.sock", "/home/me/v.sock", "vault.test:8080"),
         ("unix:///tmp/a.sock", "/run/v.sock", "/tmp/a.sock", "localhost"),
+        ("unix:///tmp/a.sock\x1c", None, "/tmp/a.sock\x1c", "localhost"),  # a separator is no white space
         ("unix://~/a.sock", None, "/home/me/a.sock", "localhost"),
         ("http+unix://%2Ftmp%2Fa%20b.sock/", None, "/tmp/a b.sock", "localhost"),
     ],

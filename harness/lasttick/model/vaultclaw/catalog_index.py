@@ -69,13 +69,14 @@ def replaced(items: Sequence[Record], cookbook_id: str, version: str, new: Recor
 
 def listed(items: Iterable[Record], query: str = "", cookbook_id: str = "", tag: str = "") -> list[Record]:
     """What cookbooks_list shows. An empty filter lets all through."""
+    low = query.lower()
 
     def shown(item: Record) -> bool:
         texts = (item["cookbook_id"], item["title"], item.get("description", ""), *item.get("tags", ()))
         return (
             cookbook_id in ("", item["cookbook_id"])
             and (not tag or tag in item.get("tags", ()))
-            and contains(texts, query)
+            and contains(texts, low)
         )
 
     return [item for item in items if shown(item)]
@@ -91,6 +92,7 @@ def searched(
     entry_type: str = "",
 ) -> list[Record]:
     """What recipes_search shows: cookbook id ascending, version descending, entry id ascending."""
+    low = query.lower()
 
     def shown(item: Record, entry: Record) -> bool:
         own = [entry.get(name, "") for name in ("entry_id", "title", "entry_type", "connector_id", "verb")]
@@ -100,7 +102,7 @@ def searched(
             and verb in ("", entry.get("verb", ""))
             and entry_type in ("", entry["entry_type"])
             and set(tags) <= set(entry.get("tags", ()))
-            and contains(texts, query)
+            and contains(texts, low)
         )
 
     hits: list[Record] = [
@@ -116,9 +118,9 @@ def searched(
     return hits
 
 
-def contains(texts: Iterable[str], query: str) -> bool:
-    """Is `query` a part of one of them, in any case?"""
-    return any(query.lower() in text.lower() for text in texts)
+def contains(texts: Iterable[str], low: str) -> bool:
+    """Is this text in lower case a part of one of them, in any case? It may be long: who asks often lowers it once."""
+    return any(low in text.lower() for text in texts)
 
 
 def tags_of(value: Any) -> list[str]:

@@ -4,6 +4,8 @@ A hostile vault may echo a token in any form. `KnownTokens` finds the tokens it 
 forms (as they are, JSON-escaped, percent-encoded, base64 at any alignment), and pieces of `PIECE` characters of those.
 Two things are left, since cutting them would wreck honest answers: a piece that could be words (`vaultclaw` in a token
 would else be cut out of every tool name), and a token shorter than `PIECE` inside of a longer word.
+`TokensByScope` says whose answers a token is cut out of: everybody's, unless all of it could be words. A tenant with a
+token like SUCCEEDED would else spoil the answers of all others.
 Source: contract vaultclaw 6, ruling 17; VC-02.
 """
 
@@ -12,6 +14,8 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -19,6 +23,9 @@ STARS = "***"
 SHOWN_FROM_BYTES = 12
 """A shorter token is not shown at all (ruling 17)."""
 PIECE = 8
+STRIDE = 4
+CORE = PIECE - STRIDE + 1
+"""Wherever a piece stands, `CORE` characters of it begin at a multiple of `STRIDE`: only there a long text is read."""
 LONG = 4096
 """A longer token is only found whole: its pieces would fill the memory."""
 TOKENS_MAX = 2048
@@ -56,6 +63,8 @@ class KnownTokens:
         """Those too short or too long for pieces."""
         self._holders: dict[str, dict[str, None]] = {}
         """Piece -> the tokens that have it, in order."""
+        self._cores: Counter[str] = Counter()
+        """What stands in how many pieces, `CORE` characters long."""
 
     def learn(self, token: str) -> None:
         """From now on `token` is cut out. A blank one is none."""
@@ -68,6 +77,8 @@ class KnownTokens:
         else:
             self._forms[token], self._plain[token] = [], None
         for piece in self._pieces(token):
+            if piece not in self._holders:
+                self._cores.update(_cores(piece))
             self._holders.setdefault(piece, {})[token] = None
 
     def masked(self, value: Any) -> Any:
@@ -91,7 +102,7 @@ class KnownTokens:
 
     def _masked_long(self, text: str) -> str:
         """Without the tokens that have pieces, whole and in pieces."""
-        pieces = [piece for i in range(len(text) - PIECE + 1) if (piece := text[i : i + PIECE]) in self._holders]
+        pieces = [text[i : i + PIECE] for i in self._starts(text)]
         for token in {token: None for piece in pieces for token in self._holders[piece]}:
             for form in self._forms[token]:
                 text = text.replace(form, STARS)
@@ -100,12 +111,17 @@ class KnownTokens:
     def _without_pieces(self, text: str) -> str:
         kept: list[str] = []
         end = 0
-        for i in range(len(text) - PIECE + 1):
-            piece = text[i : i + PIECE]
-            if piece in self._holders and not _WORDS.fullmatch(piece):
+        for i in self._starts(text):
+            if not _WORDS.fullmatch(text[i : i + PIECE]):
                 kept += [text[end:i], STARS] if i > end or not kept else []
                 end = i + PIECE
         return "".join([*kept, text[end:]])
+
+    def _starts(self, text: str) -> list[int]:
+        """Where known pieces begin, in order."""
+        cores, holders = self._cores, self._holders
+        near = [at for at in range(0, len(text) - CORE + 1, STRIDE) if text[at : at + CORE] in cores]
+        return [i for at in near for i in range(max(at - STRIDE + 1, 0), at + 1) if text[i : i + PIECE] in holders]
 
     def _pieces(self, token: str) -> dict[str, None]:
         return {form[i : i + PIECE]: None for form in self._forms[token] for i in range(len(form) - PIECE + 1)}
@@ -115,8 +131,49 @@ class KnownTokens:
             del self._holders[piece][token]
             if not self._holders[piece]:
                 del self._holders[piece]
+                for core in _cores(piece):
+                    self._cores[core] -= 1
+                    if not self._cores[core]:
+                        del self._cores[core]
         del self._forms[token]
         self._plain.pop(token, None)
+
+
+class TokensByScope:
+    """The tokens of all, and whose answers each is cut out of."""
+
+    def __init__(self) -> None:
+        self.everybodys = KnownTokens()
+        self._own: dict[str, KnownTokens] = {}
+        """By scope: its tokens that could be words."""
+
+    def learn(self, token: str, scope: str | None = None) -> None:
+        """`scope`: of the tenant that chose it; None for one that the environment gives."""
+        if scope is None or not could_be_words(token):
+            self.everybodys.learn(token)
+        else:
+            self._own.setdefault(scope, KnownTokens()).learn(token)
+
+    def mask(self, scope: str) -> Callable[[Any], Any]:
+        """From a JSON value to a copy of it as `scope` may see it."""
+        own = self._own.get(scope)
+        shared = self.everybodys.masked
+        return shared if own is None else lambda value: own.masked(shared(value))
+
+    def masked_text(self, text: str) -> str:
+        """For whoever runs the server: without any token."""
+        for known in (self.everybodys, *self._own.values()):
+            text = known.masked_text(text)
+        return text
+
+
+def could_be_words(token: str) -> bool:
+    """Names, states and identifiers in plain letters; a token that is made by chance has digits."""
+    return _WORDS.fullmatch(token.lower()) is not None
+
+
+def _cores(piece: str) -> list[str]:
+    return [piece[i : i + CORE] for i in range(STRIDE)]
 
 
 def _without_word(text: str, token: str) -> str:

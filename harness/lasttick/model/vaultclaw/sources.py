@@ -135,8 +135,9 @@ def remote_listed(index: Record, query: str) -> list[Record] | None:
     items = index["items"] or []
     if not query:
         return items or None
+    low = query.lower()
     texts = ("cookbook_id", "version", "title", "summary")
-    return [i for i in items if contains((*(i.get(name, "") for name in texts), *i.get("tags", ())), query)]
+    return [i for i in items if contains((*(i.get(name, "") for name in texts), *i.get("tags", ())), low)]
 
 
 def chosen(items: Sequence[Record], cookbook_id: str, version: str) -> Record | None:

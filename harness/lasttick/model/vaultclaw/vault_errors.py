@@ -69,9 +69,10 @@ _PHRASES = {
     413: "Request Entity Too Large",
     414: "Request URI Too Long",
     416: "Requested Range Not Satisfiable",
+    418: "I'm a teapot",
     422: "Unprocessable Entity",
 }
-"""Reason phrases whose wording changed over the years, hence over the versions of Python."""
+"""Reason phrases whose wording differs between versions of Python, or between Python and everybody else."""
 
 
 def mcp_code(vault_code: str, status: int) -> str:

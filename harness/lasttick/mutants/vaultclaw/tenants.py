@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from lasttick.model.vaultclaw import masking
 from lasttick.mutants import Mutant
 from lasttick.reference.vaultclaw import http_bridge
 from lasttick.reference.vaultclaw.sender import HttpSender
@@ -67,6 +68,11 @@ def whatever_case(right: Any) -> Callable[..., Any]:
     return lambda headers: right(headers).lower()
 
 
+def never_words(token: str) -> bool:
+    """Every token is cut out of everybody's answers."""
+    return False
+
+
 MUTANTS: list[Mutant] = [
     Mutant(
         "vaultclaw/wait-follows-the-scope",
@@ -95,5 +101,12 @@ MUTANTS: list[Mutant] = [
         text="tenants whose names differ in case are one",
         killed_by=TENANTS + "a-wait-keeps-the-session-it-began-with",
         patch=lambda seam: seam.wrap(http_bridge, "tenant_of", whatever_case),
+    ),
+    Mutant(
+        "vaultclaw/one-tenants-word-masked-for-all",
+        breaks="VC-20",
+        text="a tenant whose token is a word like SUCCEEDED takes that word out of every other tenant's answers",
+        killed_by=TENANTS + "what-a-tenant-calls-its-token-changes-no-other-answer",
+        patch=lambda seam: seam.replace(masking, "could_be_words", never_words),
     ),
 ]

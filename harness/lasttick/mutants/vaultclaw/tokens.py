@@ -16,7 +16,7 @@ ENVELOPE = "vaultclaw/envelope/"
 SESSIONS = "vaultclaw/sessions/"
 
 
-def as_it_is(envelope: Mapping[str, Any], tokens: KnownTokens) -> dict[str, Any]:
+def as_it_is(envelope: Mapping[str, Any], mask: Callable[[Any], Any]) -> dict[str, Any]:
     """Nothing is masked."""
     return dict(envelope)
 
@@ -46,7 +46,7 @@ def forgets(right: Any) -> Callable[..., Any]:
         session = self._by_scope.get(scope)
         right(self, scope)
         if session is not None:
-            self._tokens._forget(session.token)
+            self._tokens.everybodys._forget(session.token)
 
     return clear
 

@@ -11,6 +11,8 @@ from urllib.parse import unquote, urlencode
 
 import httpx
 
+from lasttick.model.vaultclaw.json_text import trim
+
 LOCALHOST = "http://localhost"
 
 
@@ -41,7 +43,7 @@ def endpoint_of(base_url: str, *, socket_path: str | None, home: str) -> Endpoin
     A `unix://PATH` or `http+unix://PERCENT-ENCODED-PATH` beats the variable; the variable beats any other URL. Raises
     ValueError: a socket URL without a path.
     """
-    base = base_url.strip().rstrip("/")
+    base = trim(base_url).rstrip("/")
     scheme, _, rest = base.partition("://")
     if scheme.lower() in ("unix", "http+unix"):
         path = rest if scheme.lower() == "unix" else unquote(rest)

@@ -10,11 +10,22 @@ import asyncio
 import contextlib
 import os
 import queue
+import sys
 from collections.abc import Callable
 from threading import Thread
 from typing import Any
 
 Job = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
+
+
+def replace_closed() -> None:
+    """An empty stream for each standard stream that whoever started this process closed.
+
+    `print` without a standard error would write to standard output, which is for the protocol only (VC-01).
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for as long as the process
 
 
 class _Worker:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 
 from lasttick.model.vaultclaw.envelope import ToolFailure
-from lasttick.model.vaultclaw.masking import KnownTokens
+from lasttick.model.vaultclaw.masking import TokensByScope
 from lasttick.ports import AsgiApp, Clock, Entropy
 from lasttick.reference.hostagent.start_error import StartError
 from lasttick.reference.vaultclaw import start_up
@@ -53,7 +53,7 @@ class VaultclawServer:
         self._clock = clock
         self._entropy = entropy
         self._transports = transports
-        self._tokens = KnownTokens()
+        self._tokens = TokensByScope()
         self._say_as_it_is = say
         self._dialer = Dialer(transports)
         self._sessions = Sessions(config, self._dialer, entropy, self._tokens)

@@ -13,7 +13,7 @@ from typing import Any
 from lasttick.model.vaultclaw import json_text
 from lasttick.model.vaultclaw.arguments import Arguments, as_object, string
 from lasttick.model.vaultclaw.envelope import Success, ToolFailure
-from lasttick.model.vaultclaw.masking import KnownTokens
+from lasttick.model.vaultclaw.masking import TokensByScope
 from lasttick.reference.vaultclaw.tool import Parts, Tool, ToolCall
 from lasttick.reference.vaultclaw.wire import encoded, text_of
 
@@ -43,7 +43,7 @@ class WaitCut(Exception):
 class Rpc:
     """The surface of one server. `say` takes one line for standard error."""
 
-    def __init__(self, tools: Sequence[Tool], parts: Parts, tokens: KnownTokens, say: Callable[[str], None]) -> None:
+    def __init__(self, tools: Sequence[Tool], parts: Parts, tokens: TokensByScope, say: Callable[[str], None]) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._listed = {"tools": [self._tools[name].as_json() for name in json_text.byte_order(self._tools)]}
         self._parts = parts
@@ -110,16 +110,16 @@ class Rpc:
         """The result of tools/call. Raises WaitCut."""
         try:
             work = tool.run(call)
-            return self._answer((await (_unless(ended, work) if tool.waits else work)).as_json())
+            return self._answer((await (_unless(ended, work) if tool.waits else work)).as_json(), call.scope)
         except ToolFailure as failure:
-            return self._answer(failure.as_json())
+            return self._answer(failure.as_json(), call.scope)
         except WaitCut:
             raise
         except Exception as error:
-            return self._answer(self._unforeseen(tool.name, error).as_json())
+            return self._answer(self._unforeseen(tool.name, error).as_json(), call.scope)
 
-    def _answer(self, envelope: Mapping[str, Any]) -> dict[str, Any]:
-        shown = masked(envelope, self._tokens)
+    def _answer(self, envelope: Mapping[str, Any], scope: str) -> dict[str, Any]:
+        shown = masked(envelope, self._tokens.mask(scope))
         texts = [text_of(shown), *approval_text(shown)]
         return {"structuredContent": shown, "content": [{"type": "text", "text": text} for text in texts]}
 
@@ -137,17 +137,18 @@ class Rpc:
         )
 
 
-def masked(envelope: Mapping[str, Any], tokens: KnownTokens) -> dict[str, Any]:
-    """An envelope that shows no token (ruling 17). What is always the server's own (codes, `ok`) stays as it is."""
+def masked(envelope: Mapping[str, Any], mask: Callable[[Any], Any]) -> dict[str, Any]:
+    """An envelope without what `mask` hides (ruling 17). What is always the server's own (codes, `ok`, the names of
+    meta's members) stays as it is."""
     error = envelope["error"]
     if error is not None:
-        shown = {name: tokens.masked(error[name]) for name in ("message", "vault_code", "details")}
+        shown = {name: mask(error[name]) for name in ("message", "vault_code", "details")}
         error = {**error, **shown}
     return {
         **envelope,
-        "data": tokens.masked(envelope["data"]),
+        "data": mask(envelope["data"]),
         "error": error,
-        "meta": tokens.masked(envelope["meta"]),
+        "meta": {name: mask(value) for name, value in envelope["meta"].items()},
     }
 
 

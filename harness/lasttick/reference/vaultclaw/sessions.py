@@ -7,7 +7,7 @@ began with, whatever is configured or cleared meanwhile (VC-20). Source: contrac
 from __future__ import annotations
 
 from lasttick.model.vaultclaw.envelope import ToolFailure
-from lasttick.model.vaultclaw.masking import KnownTokens
+from lasttick.model.vaultclaw.masking import TokensByScope
 from lasttick.ports import Entropy
 from lasttick.reference.vaultclaw.config import VaultclawConfig
 from lasttick.reference.vaultclaw.dialer import Dialer
@@ -20,7 +20,7 @@ DEFAULT_SCOPE = "default"
 class Sessions:
     """The sessions of one server. Every token that comes in here is made known, so that no answer shows it."""
 
-    def __init__(self, config: VaultclawConfig, dialer: Dialer, entropy: Entropy, tokens: KnownTokens) -> None:
+    def __init__(self, config: VaultclawConfig, dialer: Dialer, entropy: Entropy, tokens: TokensByScope) -> None:
         self._config = config
         self._dialer = dialer
         self._entropy = entropy
@@ -31,7 +31,7 @@ class Sessions:
 
     def configure(self, scope: str, session: VaultSession) -> None:
         """Replace the scope's session."""
-        self._tokens.learn(session.token)
+        self._tokens.learn(session.token, scope)
         self._by_scope[scope] = session
 
     def status(self, scope: str) -> VaultSession | None:

@@ -19,7 +19,7 @@ from lasttick.engine.clock import SystemClock, SystemEntropy
 from lasttick.model.vaultclaw.framing import FramingError
 from lasttick.reference.hostagent.start_error import StartError
 from lasttick.reference.vaultclaw.config import VaultclawConfig
-from lasttick.reference.vaultclaw.own_stdio import FileReader, FileWriter
+from lasttick.reference.vaultclaw.own_stdio import FileReader, FileWriter, replace_closed
 from lasttick.reference.vaultclaw.program import VaultclawServer
 from lasttick.targets.serve import mutant_applied
 from lasttick.targets.server import ServeError, listen, listen_on_loopback, on_signals, serve_app, serving
@@ -31,6 +31,7 @@ ANY = "0.0.0.0"
 
 def run_vaultclaw(environ: Mapping[str, str], *, mutant: str | None = None) -> int:
     """Serve until the end of the input, or until told to stop; the exit status. Raises ServeError for a bad mutant."""
+    replace_closed()
     with mutant_applied(mutant):
         try:
             return asyncio.run(_vaultclaw(environ))
