@@ -97,6 +97,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["explain"], "Missing argument"),
         (["explain", "HA-99"], "unknown id 'HA-99'; near it: HA-"),
         (["explain", "lease/exclusiv"], "near it: lease/exclusive"),
+        (["mutants", "run", "%"], "next: see lasttick mutants list for every id"),
         (["serve"], "Missing command."),
         (["serve", "hostagent", "--port", "65536"], "Invalid value for '--port'"),
         (["serve", "hostagent", "--ttl", "0"], "--ttl is 0.0"),

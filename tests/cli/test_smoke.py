@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -121,3 +123,35 @@ def test_a_target_is_for_the_smoke_suite_only(command: Command, tmp_path: Path) 
     done = command("check", "--target", "vaultclaw=cmd:x", cwd=tmp_path)
     assert done.returncode == 2
     assert "--target without --only VC-22" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_cancelled_job_leaves_no_server_that_does_not_listen(
+    number: signal.Signals, vault: dict[str, str], tmp_path: Path
+) -> None:
+    """The server is behind a shell, has a helper, and does not end when its input does."""
+    marks = tmp_path / "pids"
+    stubborn = f"sleep 300 & echo $! >> {marks}; sleep 300 & echo $! >> {marks}; wait"
+    check = subprocess.Popen(
+        [sys.executable, "-m", "lasttick", *SMOKE, "--target", f"vaultclaw=cmd:{shlex.join(['sh', '-c', stubborn])}"],
+        env={**os.environ, "PYTHONPATH": PATH, **vault},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        # A shell's background job ignores SIGINT, and so would what it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    try:
+        end_s = time.monotonic() + 30
+        while not (marks.exists() and len(marks.read_text().split()) == 2):
+            assert time.monotonic() < end_s, "the server was not started"
+            time.sleep(0.05)
+        check.send_signal(number)
+        _, said = check.communicate(timeout=30)
+    finally:
+        check.kill()
+    assert check.returncode == 130
+    assert b"Traceback" not in said
+    for pid in marks.read_text().split():
+        state = subprocess.run(["ps", "-o", "stat=", "-p", pid], capture_output=True, text=True, check=False).stdout
+        assert not state.strip() or state.startswith("Z"), f"{pid} runs on"

@@ -30,8 +30,11 @@ class ServeError(Exception):
     """A part cannot be served as asked: three-part message, exit code 2."""
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Bind before anything else starts: a taken port must be one clear message. Raises ServeError."""
+def listen(host: str, port: int, *, said_by: str = "--port") -> socket.socket:
+    """Bind before anything else starts: a taken port must be one clear message, which ends in what says the port.
+
+    Raises ServeError.
+    """
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         # Named, or asyncio leaves Nagle's algorithm on for every accepted connection: 40 ms on each answer.
@@ -43,8 +46,8 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, UnicodeError) as error:
         raise ServeError(
             f"cannot listen on {host}:{port}: {getattr(error, 'strerror', None) or error}; expected a "
-            "free port of this machine (contract world, host agent's surface); choose another --port, or 0 for a free "
-            "one"
+            f"free port of this machine (contract world, host agent's surface); choose another {said_by}, or 0 for a "
+            "free one"
         ) from error
     return listener
 

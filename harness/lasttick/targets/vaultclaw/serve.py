@@ -62,7 +62,8 @@ async def _vaultclaw(environ: Mapping[str, str]) -> int:
         if not config.http_addr:
             return await _on_stdio(server)
         address, port = config.http_address
-        await serve_app("vaultclaw", server.app, listen(address or ANY, port), on_stop=server.stop)
+        listener = listen(address or ANY, port, said_by="port in ACCORDS_MCP_HTTP_ADDR")
+        await serve_app("vaultclaw", server.app, listener, on_stop=server.stop)
     except (StartError, ServeError) as error:
         print(error, file=sys.stderr, flush=True)
         return FAILED

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
+import signal
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
@@ -70,6 +72,8 @@ async def child(command: Sequence[str], environ: Mapping[str, str], settings: Se
             stdout=asyncio.subprocess.PIPE,
             env=dict(environ),
             limit=LINE_BYTES_MAX,
+            # Ctrl-C at a terminal is for us; what it has started itself can be ended with it.
+            start_new_session=True,
         )
     except OSError as error:
         raise SmokeUnreachable(
@@ -83,8 +87,10 @@ async def child(command: Sequence[str], environ: Mapping[str, str], settings: Se
     finally:
         stdio.close()
         try:
-            async with asyncio.timeout(STOP_S):
-                await process.wait()
-        except TimeoutError:
-            process.kill()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(STOP_S):
+                    await process.wait()
+        finally:
+            with contextlib.suppress(ProcessLookupError):  # all have ended, as they should
+                os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
