@@ -102,7 +102,7 @@ def out_frame(type_: str, payload: Mapping[str, Any], conversation_id: str) -> d
 def strict_json(text: str) -> Any:
     """One JSON value in the one way in which everybody reads it. Raises ValueError with the reason: no JSON, a repeated
     key, no finite number, deeper than 32, a string that is no Unicode text (half of a pair)."""
-    if _too_deep(text):
+    if too_deep(text):
         raise ValueError(f"deeper than {DEPTH_MAX}")
     try:
         value = json.loads(
@@ -115,10 +115,20 @@ def strict_json(text: str) -> Any:
     return value
 
 
-def object_end(text: str, start: int) -> int | None:
-    """Where the object that begins at `start` is closed, one past its bracket; None: it never is."""
+def too_deep(text: str) -> bool:
+    """Asked before the text is decoded: a decoder that recurses has a limit of its own, which is nobody's contract."""
+    now = 0
+    for token in _STRING_OR_BRACKET.finditer(text):
+        now += (token[0] in "[{") - (token[0] in "]}")
+        if now > DEPTH_MAX:
+            return True
+    return False
+
+
+def object_end(text: str, start: int, end: int) -> int | None:
+    """Where the object that begins at `start` is closed, one past its bracket; None: not before `end`."""
     open_ = 0
-    for token in _STRING_OR_BRACKET.finditer(text, start):
+    for token in _STRING_OR_BRACKET.finditer(text, start, end):
         open_ += (token[0] in "[{") - (token[0] in "]}")
         if open_ == 0:
             return token.end()
@@ -185,16 +195,6 @@ _READERS: Mapping[str, Callable[[str, Mapping[str, Any]], Frame]] = {
     INVENTORY_BARE: _inventory,
     CANCEL: _cancel,
 }
-
-
-def _too_deep(text: str) -> bool:
-    """Asked before the text is decoded: a decoder that recurses has a limit of its own, which is nobody's contract."""
-    now = 0
-    for token in _STRING_OR_BRACKET.finditer(text):
-        now += (token[0] in "[{") - (token[0] in "]}")
-        if now > DEPTH_MAX:
-            return True
-    return False
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
