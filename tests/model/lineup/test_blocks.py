@@ -160,6 +160,9 @@ def test_a_block_in_anything_else_makes_no_card_and_hides_nothing(text: str) -> 
     assert read_reply(text, "max_tokens") == refused(text, TRUNCATED)
 
 
+CUT_OFF = [BARE[:-1], LONG[:-3], "```json\n" + BARE, "```json\n" + BARE + "\n``", '{"a":\n' + BARE]
+
+
 @pytest.mark.parametrize("text", CUT_OFF)
 def test_a_block_that_is_cut_off_makes_no_card(text: str) -> None:
     assert read_reply(text, "end_turn") == refused(text, TRUNCATED)
