@@ -219,9 +219,7 @@ PROSE = st.text(st.characters(exclude_characters='{}"`~', exclude_categories=["C
 @given(st.lists(PROSE, max_size=4), st.data())
 def test_where_the_block_stands_among_prose_does_not_matter(lines: list[str], data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(lines)))
-    block = data.draw(
-        st.sampled_from([BARE, LONG, fenced(LONG).rstrip("\n"), fenced(BARE, "lineup", "~~~~").rstrip("\n")])
-    )
+    block = data.draw(st.sampled_from([BARE + "\n", LONG + "\n", fenced(LONG), fenced(BARE, "lineup", "~~~~")]))
     before, after = "".join(line + "\n" for line in lines[:at]), "\n".join(lines[at:])
     rest = before + after
     assert read_reply(before + block + after, "end_turn") == Reply(rest if rest.strip() else "", PAYLOAD)
@@ -244,14 +242,12 @@ def test_whatever_the_pieces_a_reply_is_shown_whole_or_explained(text: str, stop
 
 
 @pytest.mark.parametrize("extra", [{}, {"command": "rm -rf /"}])
-@pytest.mark.parametrize(
-    "wrap", [str, fenced, "Here it is:\n{}".format, lambda b: fenced(b, ""), lambda b: b + "\n\n" + b]
-)
+@pytest.mark.parametrize("wrap", ["%s", "```json\n%s\n```", "Here it is:\n%s", "```\n%s\n```\n", "TWICE"])
 def test_a_model_that_insists_on_several_choices_gets_no_card(wrap: str, extra: dict[str, Any]) -> None:
     actions = [{"id": id_, "label": id_, **extra} for id_ in ("focus", "rest", "study")]
     data = {"action_group": {"mode": "multi-choice", "actions": actions}}
     block = json.dumps({**ENVELOPE, "payload": {**PAYLOAD, "data": data}})
-    reply = read_reply(wrap.format(block), "end_turn")
+    reply = read_reply(f"{block}\n\n{block}" if wrap == "TWICE" else wrap % block, "end_turn")
     if reply.block is None:
         assert reply.refusal == SEVERAL_BLOCKS
     else:
