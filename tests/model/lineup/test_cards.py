@@ -97,6 +97,7 @@ def test_multi_choice_has_a_reason_of_its_own_whatever_else_is_wrong() -> None:
     assert model_card(multi, NOTHING, WALL) == Refused("multi-choice not supported")
     multi = with_member(multi, "data.action_group.actions.0.command", "rm -rf /")
     assert model_card(multi, NOTHING, WALL) == Refused("multi-choice not supported")
+    assert model_card({**multi, "command": "ls", "title": ""}, NOTHING, WALL) == Refused("multi-choice not supported")
 
 
 @pytest.mark.parametrize(
@@ -297,6 +298,9 @@ def test_a_long_subject_is_cut_and_says_so() -> None:
     assert card.data["subject"]["truncated"] is True
     assert len(card.data["subject"]["text"]) == 4_000
     assert len(card.title) == 200
+    card = permission_card(asked((Option("a", "n" * 300, "allow_once"),)), "c", WALL)
+    assert isinstance(card, Card)
+    assert len(card.data["action_group"]["actions"][0]["label"]) == 200
 
 
 JSON = st.recursive(

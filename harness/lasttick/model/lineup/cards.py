@@ -57,12 +57,12 @@ _UTC_TEXT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z", re.ASCII)
 
 def model_card(payload: Mapping[str, Any], inventory: Inventory, wall: datetime) -> Card | Refused:
     """The card that a model wrote. Whether its `call_id` was used before, only the ledger knows."""
+    if _mode(payload) == "multi-choice":
+        return Refused(MULTI_CHOICE)
     try:
         members(payload, "", ("call_id", "tool", "title", "prompt", "expires_at", "data"))
         tool = a_string(payload["tool"], "tool", 1)
         data = an_object(payload["data"], "data")
-        if _mode(tool, data) == "multi-choice":
-            return Refused(MULTI_CHOICE)
         found = available(tool, inventory)
         if found is None:
             return Refused(NOT_IN_INVENTORY)
@@ -90,7 +90,7 @@ def permission_card(asked: PermissionAsked, call_id: str, wall: datetime) -> Car
     for i, id_ in enumerate(ids):
         if id_ in ids[:i]:
             return Refused(f"repeated optionId {told(id_)}")
-    labels = [visible(option.name) for option in asked.options]
+    labels = [cut(visible(option.name), LABEL_CHARS_MAX)[0] for option in asked.options]
     return choice_card(
         call_id,
         _title(asked.tool_call),
@@ -166,9 +166,11 @@ def time_text(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().removesuffix("+00:00") + "Z"
 
 
-def _mode(tool: str, data: Mapping[str, Any]) -> Any:
-    group = data.get("action_group")
-    return group.get("mode") if tool == "choice" and isinstance(group, Mapping) else None
+def _mode(payload: Mapping[str, Any]) -> Any:
+    """Looked at before all else, so that this refusal has one reason, whatever more is wrong with the card."""
+    data = payload.get("data") if payload.get("tool") == "choice" else None
+    group = data.get("action_group") if isinstance(data, Mapping) else None
+    return group.get("mode") if isinstance(group, Mapping) else None
 
 
 def _title(tool_call: Mapping[str, Any]) -> str:
