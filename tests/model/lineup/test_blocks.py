@@ -132,6 +132,7 @@ def test_several_blocks_make_no_card_and_one_audit_row_each(parts: tuple[str, ..
         "Send " + BARE,
         BARE + " please",
         f"{BARE} {BARE}",
+        '{"a": 1} ' + BARE,
         f"{BARE},\n{BARE}",
         "> " + BARE,
         "- " + BARE,
@@ -160,7 +161,14 @@ def test_a_block_in_anything_else_makes_no_card_and_hides_nothing(text: str) -> 
     assert read_reply(text, "max_tokens") == refused(text, TRUNCATED)
 
 
-CUT_OFF = [BARE[:-1], LONG[:-3], "```json\n" + BARE, "```json\n" + BARE + "\n``", '{"a":\n' + BARE]
+CUT_OFF = [
+    BARE[:-1],
+    LONG[:-3],
+    "```json\n" + BARE,
+    "```json\n" + BARE + "\n``",
+    "````json\n" + BARE + "\n```",
+    '{"a":\n' + BARE,
+]
 
 
 @pytest.mark.parametrize("text", CUT_OFF)

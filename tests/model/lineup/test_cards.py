@@ -282,7 +282,7 @@ def test_what_is_approved_is_the_raw_input_on_one_line_with_nothing_hidden() -> 
         ({}, "other", ""),
         ({"title": "t", "kind": 7}, "other", "t"),
         ({"title": "t", "rawInput": {}, "content": [{"path": "p"}]}, "other", '[{"path": "p"}]'),
-        ({"title": "t", "rawInput": "ls", "content": []}, "other", "ls"),
+        ({"title": "t", "rawInput": "ls", "content": [{"path": "p"}]}, "other", "ls"),
     ],
 )
 def test_without_a_raw_input_the_content_or_the_title_is_shown(tool_call: dict[str, Any], kind: str, text: str) -> None:

@@ -146,7 +146,8 @@ def _blocks(text: str) -> tuple[list[_Block], int | None]:
         elif not segment.closed:
             unclosed = segment.start
         elif segment.info in FENCE_INFOS:
-            blocks += _fenced(text, segment)
+            body = text[segment.body_start : segment.body_end].strip()
+            blocks += _block(body, segment.start, segment.end)
     return blocks, unclosed
 
 
@@ -182,13 +183,6 @@ def _bare(text: str, segment: _Segment) -> tuple[list[_Block], int | None]:
             blocks += _block(text[begun.start() : end], at + len(before + line_feed), rest_of_line.end())
         at = end
     return blocks, None
-
-
-def _fenced(text: str, segment: _Segment) -> list[_Block]:
-    content = text[segment.body_start : segment.body_end].strip()
-    if not content.startswith("{") or object_end(content, 0, len(content)) != len(content):
-        return []
-    return _block(content, segment.start, segment.end)
 
 
 def _block(content: str, start: int, end: int) -> list[_Block]:
