@@ -94,6 +94,10 @@ def test_one_block_alone_on_its_lines_is_cut_out(block: str) -> None:
     assert read_reply(before + block + glue + after, "end_turn") == Reply(before + after, PAYLOAD)
 
 
+def test_code_inside_a_line_is_no_fence() -> None:
+    assert read_reply("```ls```\n" + BARE, "end_turn") == Reply("```ls```\n", PAYLOAD)
+
+
 @pytest.mark.parametrize("text", [BARE, LONG, "see:\n" + fenced(BARE)])
 @pytest.mark.parametrize("stop", ["max_tokens", "cancelled", "refusal", "", None])
 def test_a_block_of_a_reply_that_did_not_end_by_itself_makes_no_card(text: str, stop: str | None) -> None:

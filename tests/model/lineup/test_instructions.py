@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lasttick.model.lineup.blocks import read_reply
@@ -51,6 +51,7 @@ def test_the_inventory_and_its_revision_are_told() -> None:
 
 
 @given(st.text(min_size=1), st.lists(st.text(), max_size=3))
+@example("/help", ["ours"])
 def test_a_users_text_is_its_own_block_and_a_command_is_alone(text: str, front: list[str]) -> None:
     texts = prompt_texts(text, front)
     assert texts[-1] == text
