@@ -6,6 +6,7 @@ Every refusal is `{"error": message}` with three parts in the message: what came
 from __future__ import annotations
 
 import json
+import math
 from typing import Any, NoReturn
 
 from starlette.exceptions import HTTPException
@@ -46,7 +47,7 @@ async def read_body(request: Request, bytes_max: int = BODY_BYTES_MAX) -> bytes:
 def parse_object(body: bytes) -> dict[str, Any]:
     """A JSON object. Raises Refused (400)."""
     try:
-        value = json.loads(body, parse_constant=_no_constant)
+        value = json.loads(body, parse_constant=_no_constant, parse_float=_finite)
     except (ValueError, RecursionError):
         raise Refused(400, f"the body is no JSON: {shown(body)}; expected one JSON object; correct it") from None
     if not isinstance(value, dict):
@@ -86,3 +87,11 @@ HANDLERS: dict[Any, Any] = {Refused: _refused, HTTPException: _http_error}
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def _finite(text: str) -> float:
+    """Python reads `1e999` as infinity, which is no JSON when it is answered."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"no float holds {text}")
+    return value

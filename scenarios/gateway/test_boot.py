@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import random
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lasttick import World, scenario
-from lasttick.checks.boot_config import NAMES, with_ours
+from lasttick.checks.boot_config import NAMES, only_added, with_ours
 from lasttick_fakes.model import Call
 from lasttick_fakes.operator_configs import BROKEN, broken_config, operator_config
 
@@ -33,9 +34,28 @@ UNREADABLE = {
     "UTF-16": "model: m\n".encode("utf-16"),
     "no YAML": b"a: [\n",
     "a list": b"- a\n",
+    "null": b"~\n",
     "a key twice": b"model: m\nmodel: n\n",
     "servers twice": b"mcp_servers: {}\nmcp_servers: {}\n",
 }
+
+SAYS_NOTHING = {
+    "empty": "",
+    "blank": "\n\n",
+    "blank with CRLF": "\r\n",
+    "a comment": "# by hand\n",
+    "a document start": "---\n",
+    "a byte order mark": "\ufeff",
+    "a mapping of nothing": "{}\n",
+}
+
+IN_ITS_PLACE: dict[str, tuple[Callable[[Path], None], str]] = {
+    "a directory": (Path.mkdir, "is a directory"),
+    "a pipe": (os.mkfifo, "is a special file"),
+    "a link to itself": (lambda path: path.symlink_to(path), "cannot be changed"),
+    "read-only": (lambda path: read_only(path), "is read-only"),
+}
+"""How it gets there, and what is said of it."""
 
 
 @scenario("GW-16", rung="memory")
@@ -116,6 +136,42 @@ async def test_where_there_is_no_file_one_is_made(world: World) -> None:
     assert rung.boot(path) is None
     assert yaml.safe_load(path.read_text()) == with_ours(None, rung.interpreter)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@scenario("GW-16", rung="memory")
+@pytest.mark.parametrize("what", list(SAYS_NOTHING))
+async def test_a_file_that_says_nothing_says_only_ours_then(world: World, what: str) -> None:
+    """Empty, blank, only a comment, or a mapping of nothing: our server is all it says, behind what stood there. A
+    second boot writes nothing."""
+    rung = world.boot_rung()
+    text = SAYS_NOTHING[what]
+    path = rung.home(text.encode())
+    assert rung.boot(path) is None
+    merged = path.read_bytes().decode()
+    assert yaml.safe_load(merged) == with_ours(None, rung.interpreter)
+    assert only_added(text, merged), merged
+    assert rung.boot(path) is None
+    assert path.read_bytes().decode() == merged
+
+
+@scenario("GW-16", rung="memory")
+@pytest.mark.parametrize("what", list(IN_ITS_PLACE))
+async def test_what_is_no_file_to_write_is_left_as_it_is(world: World, what: str) -> None:
+    """A directory, a pipe, a link to itself, a file that its operator made read-only: nothing is made of it or beside
+    it, and the error says what stands there."""
+    rung = world.boot_rung()
+    path = rung.home(None)
+    make, why = IN_ITS_PLACE[what]
+    make(path)
+    before = os.lstat(path)
+    said = rung.boot(path)
+    assert said is not None
+    assert f"{path} {why}" in said
+    assert "left untouched" in said
+    assert os.lstat(path)[:9] == before[:9]
+    assert os.listdir(path.parent) == [path.name]
+    if stat.S_ISREG(before.st_mode):
+        assert path.read_bytes() == OPERATOR
 
 
 @scenario("GW-16", rung="memory")
@@ -235,6 +291,11 @@ def booted(rung: Any, content: bytes | None) -> bytes:
     path: Path = rung.home(content)
     assert rung.boot(path) is None
     return path.read_bytes()
+
+
+def read_only(path: Path) -> None:
+    path.write_bytes(OPERATOR)
+    path.chmod(0o444)
 
 
 def rewritten(path: Path) -> None:

@@ -39,8 +39,16 @@ async def test_the_org_is_taken_as_it_stands(world: World) -> None:
     await door.run.end()
 
 
-@scenario("GW-02", "GW-01")
-@given(org_id=st.one_of(st.none(), st.booleans(), st.integers(), st.lists(st.text(max_size=3), max_size=2)))
+@scenario("GW-02")
+@given(
+    org_id=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False),
+        lambda inner: (
+            st.lists(inner | st.just(ORG), max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2)
+        ),
+        max_leaves=3,
+    )
+)
 @settings(max_examples=6)
 @example(org_id="")
 @example(org_id="  ")

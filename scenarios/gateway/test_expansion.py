@@ -3,6 +3,8 @@ gateway, `expand_to_name_action`, rulings 3, 4 and 11."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -74,4 +76,32 @@ async def test_a_name_that_would_break_a_list_is_refused(world: World, place: st
         with pytest.raises(AssertionError, match="gave HTTP 400"):
             await gateway.registry(registry_of(tools))
     await gateway.org(ORG, bindings=["old"], skills={SKILL: ["old", "shop"]})
+    assert await listed(gateway) == ["old:see"]
+
+
+NO_ENTRIES: dict[str, Any] = {
+    "no actions": {"kind": "http"},
+    "actions are null": {"kind": "http", "actions": None},
+    "actions are an object": {"kind": "http", "actions": {"see": "read"}},
+    "actions are text": {"kind": "http", "actions": "see"},
+    "an action is text": {"kind": "http", "actions": ["see"]},
+    "an action without a name": {"kind": "http", "actions": [{"accessClass": "read"}]},
+    "no kind": {"actions": [{"name": "see", "accessClass": "read"}]},
+    "null": None,
+    "a list": [{"name": "see", "accessClass": "read"}],
+}
+
+
+@scenario("GW-10")
+@pytest.mark.parametrize("what", list(NO_ENTRIES))
+async def test_an_entry_that_is_none_is_refused(world: World, what: str) -> None:
+    """An entry without actions, or with anything in their place but a list of them: the registry is refused whole, the
+    tool is named, and the one before it stays in force. A list without an action in it is one: nothing is listed."""
+    old = registry_of({"old": [("see", "read")]})
+    gateway = await held_gateway(world, registry=old)
+    await gateway.org(ORG, bindings=["old", "shop"], skills={SKILL: ["old", "shop"]})
+    with pytest.raises(AssertionError, match=r"gave HTTP 400: .*tool shop "):
+        await gateway.registry({**old, "shop": NO_ENTRIES[what]})
+    assert await listed(gateway) == ["old:see"]
+    await gateway.registry({**old, "shop": {"kind": "http", "actions": []}})
     assert await listed(gateway) == ["old:see"]

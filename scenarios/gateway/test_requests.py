@@ -25,13 +25,15 @@ def _bodies() -> dict[str, bytes]:
         "null": b"null",
         "deeper than 64": deep,
         "NaN": b'{"orgId": NaN}',
+        "a number beyond any float": b'{"orgId": "org-a", "input": {"total": 1e999}}',
     }
 
 
 @scenario("GW-02", "GW-03")
 @pytest.mark.parametrize("what", list(_bodies()))
 async def test_a_body_that_is_none_is_judged_only_behind_a_door(world: World, what: str) -> None:
-    """Not JSON, not an object, or nested too deep: 401 to a stranger, also one with the secret, and 400 to a runner."""
+    """Not JSON, not an object, nested too deep, or with a number that JSON could not say again: 401 to a stranger, also
+    one with the secret, and 400 to a runner."""
     door = await open_door(world)
     content = _bodies()[what]
     json_type = ("content-type", "application/json")

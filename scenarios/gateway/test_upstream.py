@@ -15,6 +15,7 @@ from lasttick_fakes.model import Call
 from lasttick_fakes.thirdparty.trouble import SHAPES
 
 from .steps_calls import A_1, LOOKUP, ORG, SHOP, open_shop, watched
+from .steps_turns import LIST
 
 UPSTREAM_S = 2.0
 """How long the platform waits for a third party here; 20 s unless told otherwise."""
@@ -125,6 +126,25 @@ async def test_a_gateway_that_never_answers_is_a_tool_error_in_bounded_time(worl
     waited_s = (asked[1] - asked[0]) / 1e9
     assert waited_s <= TOOL_ERROR_S, f"the model had its tool error after {waited_s} s"
     await _one_server(gateway)
+
+
+@scenario("GW-18", rung="memory")
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "NaN", "-Infinity"])
+async def test_a_number_that_no_float_holds_is_no_result(world: World, number: str) -> None:
+    """The gateway's answer holds such a number, which JSON could not say again: a tool error, nothing of it for the
+    model, and the same server hands on the next result. So with the model's own arguments, which nobody is sent."""
+    rung = world.tool_server()
+    async with rung.served({"AGENT_SERVICE_SECRET": "agent-secret-0123456789", LIST: LOOKUP}) as server:
+        rung.gateway.body = b'{"ok": true, "result": {"total": %b}}' % number.encode()
+        is_error, text = await server.call("order_lookup__lookup")
+        assert is_error, text
+        assert text.startswith("GATEWAY_GARBAGE"), text
+        is_error, text = await server.call("order_lookup__lookup", {"total": float(number)})
+        assert is_error, text
+        assert text.startswith("BAD_ARGUMENTS"), text
+        assert len(rung.gateway.got) == 1
+        rung.gateway.body = b'{"ok": true, "result": {"total": 1e308}}'
+        assert await server.call("order_lookup__lookup") == (False, '{"total":1e+308}')
 
 
 async def _with_agent(world: World) -> Any:

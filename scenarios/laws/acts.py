@@ -47,9 +47,17 @@ class Act:
             return await self.subject.use(caller)
         return await self.call(caller, self.tool)
 
-    async def call(self, caller: Caller, tool: str, beside: Mapping[str, Any] | None = None) -> Said:
-        """A call of a tool by any name; `beside`: with arguments that the binding does not have."""
-        names = self.subject.names if self.subject is not None else {}
+    async def call(
+        self,
+        caller: Caller,
+        tool: str,
+        beside: Mapping[str, Any] | None = None,
+        about: Mapping[str, Any] | None = None,
+    ) -> Said:
+        """A call of a tool by any name; `beside`: with arguments that the binding does not have; `about`: with these
+        names in place of those that the caller has.
+        """
+        names = {**(self.subject.names if self.subject is not None else {}), **(about or {})}
         resource = names.get("resource")
         return await caller.say("tools.call", names, beside=beside, tool=tool, resource=resource, hold=0.0)
 
@@ -92,10 +100,8 @@ async def usual_tool(target: Target, caller: Caller) -> str | None:
 
     Raises NotApplicable when it can be neither.
     """
-    if target.bound("tools.call") and target.bound("tools.list"):
-        usable = tools_of(target, caller, await caller.list_tools())
-        if usable:
-            return usable[0]
+    if target.bound("tools.call") and (usable := await own_tools(target, caller)):
+        return usable[0]
     if not all(target.bound(verb) for verb in LEASES):
         raise NotApplicable(NO_ACT)
     return None
@@ -109,7 +115,7 @@ def tools_of(target: Target, caller: Caller, listing: Said) -> list[str]:
 
 async def own_tools(target: Target, caller: Caller) -> list[str]:
     """`tools_of`, also where no list can be asked for."""
-    if target.bound("tools.list"):
+    if caller.can("tools.list"):
         return tools_of(target, caller, await caller.list_tools())
     return list(callable_tools(target.deployment.profile, caller.spec.may))
 
@@ -151,7 +157,7 @@ async def foreign_tools(target: Target) -> list[Foreign]:
         if not spec.decides:
             caller = target.caller(name)
             opened = await caller.open()
-            if not target.bound("tools.list"):
+            if not caller.can("tools.list"):
                 sees[caller] = tuple(spec.may)
                 continue
             try:

@@ -20,31 +20,53 @@ OPENINGS = 3
 
 @law("session/bound-to-caller", verbs=("effects",), callers=2, seconds=lambda profile: 5.0)
 async def test_bound_to_caller(target: Target) -> None:
-    """A session that one caller opened is of no use to another: who presents it is refused, nothing happens, and it
-    goes on."""
+    """A session that one caller opened is of no use to another (of another tenant, where session.of says so): who
+    presents it is refused, nothing happens, and it goes on."""
     target.needs("effects")
-    (owner,) = await target.callers(1)
-    profile = target.deployment.profile
-    others = [
-        name
-        for name, spec in profile.callers.items()
-        if not spec.decides and not same_credentials(profile.callers[owner.name], spec)
-    ]
-    if not others:
-        raise NotApplicable("needs a second caller with other headers; a session is all that tells these apart")
-    async with act_of(target, await usual_tool(target, owner)) as act:
-        _needs_sessions(act, owner)
-        for name in others:
-            other = target.caller(name)
-            other.borrow(owner)
-            await _cannot_act(target, act, owner, other)
-            if owner.can("session.end"):
-                await _cannot_end(target, act, owner, other)
+    for name, others in _bound(target.deployment.profile).items():
+        owner = target.caller(name)
+        opened = await owner.open()
+        control(opened.ok, f"{name} cannot open a session", opened)
+        async with act_of(target, await usual_tool(target, owner)) as act:
+            _needs_sessions(act, owner)
+            for other_name in others:
+                other = target.caller(other_name)
+                other.borrow(owner)
+                await _cannot_act(target, act, owner, other)
+                if owner.can("session.end"):
+                    await _cannot_end(target, act, owner, other)
+
+
+def _bound(profile: Profile) -> dict[str, list[str]]:
+    """Whose session is tried, and by whom: the first caller's by all others, or that of each tenant's first caller by
+    those of other tenants. Raises NotApplicable.
+    """
+    specs = {name: spec for name, spec in profile.callers.items() if not spec.decides}
+    by_tenant = profile.session.of == "tenant"
+    owners: dict[str | None, str] = {}
+    for name, spec in specs.items():
+        if spec.tenant or not by_tenant:
+            owners.setdefault(spec.tenant if by_tenant else None, name)
+    found = {
+        owner: [
+            name
+            for name, spec in specs.items()
+            if not same_credentials(specs[owner], spec)
+            and not (by_tenant and spec.tenant in (None, specs[owner].tenant))
+        ]
+        for owner in owners.values()
+    }
+    if not any(found.values()):
+        of = " of another tenant" if profile.session.of == "tenant" else ""
+        raise NotApplicable(f"needs a second caller{of} with other headers; a session is all that tells these apart")
+    return {owner: others for owner, others in found.items() if others}
 
 
 def _needs_sessions(act: Act, caller: Caller) -> None:
     if not act.is_in_session_of(caller):
-        raise NotApplicable("needs calls that present a session: an MCP session id, or what session.open puts out")
+        raise NotApplicable(
+            "needs calls that present a session: an MCP session id, what session.open puts out, or session.vars"
+        )
 
 
 async def _works(act: Act, owner: Caller) -> Said:

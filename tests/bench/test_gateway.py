@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 
 from lasttick import mutants
-from lasttick.bench import gateway, rounds
+from lasttick.bench import gateway, gateway_served, rounds
 from lasttick.bench.gateway import Slice, Subject, figures, played, settled
 from lasttick.bench.rounds import Effort
 from lasttick.cli import execute
 from lasttick.reference.gateway.config import DATABASE_FILE
+from lasttick.targets import children
 from lasttick.targets.gateway import measured
+from lasttick.targets.nursery import nursery
 
 TINY = Effort(rounds_min=1, rounds_max=1, slice_s=0.004)
 RUNS = {f"org-{number}": f"run-{number}" for number in range(gateway.ORGS)}
@@ -27,6 +29,7 @@ RUNS = {f"org-{number}": f"run-{number}" for number in range(gateway.ORGS)}
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateway, "CALLERS", 9)
     monkeypatch.setattr(gateway, "CALLS", 2)
+    monkeypatch.setattr(children, "by_command", lambda *words: nursery().begin(*words))
 
 
 def by_id(told: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -43,11 +46,12 @@ def test_the_report() -> None:
     assert [(one["id"], one["unit"], one["target"]) for one in told["figures"]] == [
         ("gateway/p50/ledger-off", "us", "ratio at most 3"),
         ("gateway/p50/ledger-on", "us", None),
+        ("gateway/p50/served", "us", None),
         ("gateway/wrong", "answers", "max at most 0"),
     ]
     wrong = by_id(told)["gateway/wrong"]
-    assert (wrong["max"], wrong["ok"], wrong["n"]) == (0, True, 3 * 4)
-    assert all(by_id(told)[f"gateway/p50/ledger-{name}"]["ratio"] > 0 for name in ("off", "on"))
+    assert (wrong["max"], wrong["ok"], wrong["n"]) == (0, True, 5 * 4)
+    assert all(by_id(told)[f"gateway/p50/{name}"]["ratio"] > 0 for name in ("ledger-off", "ledger-on", "served"))
 
 
 def test_a_platform_that_serves_foreign_runs_is_seen() -> None:
@@ -108,22 +112,47 @@ def test_the_ledger_is_what_the_two_platforms_differ_in(monkeypatch: pytest.Monk
 
 def test_one_wrong_answer_in_any_round_misses_the_target() -> None:
     right, wrong = Slice(2.0, 0), Slice(2.0, 1)
-    slow, fast, answers = figures({"floor": [Slice(1.0, 0)] * 2, "off": [right, wrong], "on": [right, right]})
+    alike = {name: [right, right] for name in ("on", "served", "direct")}
+    slow, fast, served, answers = figures({"floor": [Slice(1.0, 0)] * 2, "off": [right, wrong], **alike})
+    assert (served.ratio, served.ok) == (1.0, None)
     assert (slow.ratio, slow.ok, fast.ratio) == (2.0, True, 2.0)
     assert (answers.max, answers.ok) == (1, False)
 
 
 def test_a_platform_above_the_bound_misses_its_target() -> None:
-    slices = {"floor": [Slice(1.0, 0)], "off": [Slice(3.1, 0)], "on": [Slice(9.0, 0)]}
-    assert figures(slices)[0].ok is False
+    slices = {name: [Slice(1.0, 0)] for name in ("floor", "served", "direct")}
+    assert figures({**slices, "off": [Slice(3.1, 0)], "on": [Slice(9.0, 0)]})[0].ok is False
 
 
-def test_it_is_settled_when_both_ratios_are() -> None:
+def test_it_is_settled_when_all_ratios_are() -> None:
     calm, wild = [Slice(2.0, 0)] * 6, [Slice(4.0**number, 0) for number in range(6)]
-    floor = [Slice(1.0, 0)] * 6
-    assert settled({"floor": floor, "off": calm, "on": calm})
-    assert not settled({"floor": floor, "off": calm, "on": wild})
-    assert not settled({"floor": floor, "off": wild, "on": calm})
+    floors = {name: [Slice(1.0, 0)] * 6 for name in ("floor", "direct")}
+    assert settled({**floors, "off": calm, "on": calm, "served": calm})
+    for name in ("off", "on", "served"):
+        assert not settled({**floors, "off": calm, "on": calm, "served": calm, name: wild})
+
+
+ORGS = [f"org-{number}" for number in range(gateway.ORGS)]
+SERVED: list[tuple[list[str], bool]] = [([], True), (["--mutant", "gateway/lookup-by-id-only"], False)]
+
+
+@pytest.mark.parametrize(("more", "is_right"), SERVED, ids=["the reference", "a wrong version"])
+def test_64_callers_of_a_served_gateway(
+    more: list[str], is_right: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No answer is another's, and no foreign run is served; what would do so is seen."""
+    monkeypatch.setattr(gateway, "CALLERS", 64)
+    serve = gateway_served._serve
+    wrong = lambda folder, name, *words: serve(folder, name, *words, *(more if name == "gateway" else []))  # noqa: E731
+    monkeypatch.setattr(gateway_served, "_serve", wrong)
+    orders = [gateway.order_id(number, turn) for number in range(64) for turn in range(2)]
+
+    async def body() -> Slice:
+        async with gateway_served.parts(tmp_path, ORGS, orders) as parts:
+            return await played(Subject(*parts.gateway, parts.runs, True, right=gateway_served.result_of))
+
+    foreign = sum((number + turn) % gateway.FOREIGN_EVERY == 0 for number in range(64) for turn in range(2))
+    assert asyncio.run(body()).wrong == (0 if is_right else foreign)
 
 
 def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,7 @@ from lasttick.model.tool_call import Refusal
 
 PROJECT = Path(__file__).parents[2]
 PAGE = (PROJECT / "docs" / "gateway.md").read_text()
-SERVE, TRY, SCENARIOS = re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+SERVE, TRY, _, SCENARIOS = re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 MARK = "@@"
 
 

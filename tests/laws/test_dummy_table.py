@@ -22,6 +22,7 @@ TABLE = {
     "tools/hidden-is-refused": (F, I, I, F),
     "tools/refused-is-untouched": (I, I, I, F),
     "tools/class-limit": (F, I, I, F),
+    "tools/tenant-isolated": (F, I, I, I),
     "tools/no-secret-out": (I, I, F, I),
     "lease/exclusive": (F, I, I, I),
     "lease/outlives-long-call": (F, I, I, I),

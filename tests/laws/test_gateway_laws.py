@@ -68,6 +68,22 @@ def test_a_mutant_is_red_with_its_reason(mutant: str, reason: str) -> None:
     assert reason in ruled.reason
 
 
+@pytest.mark.parametrize(
+    ("law", "mutant", "reason"),
+    [
+        ("tools/hidden-is-refused", "gateway/manifest-unchecked", "get_order is not for idle, and it happened"),
+        ("tools/hidden-is-refused", "gateway/skill-unread", "get_order is not for idle, and it happened"),
+        ("tools/refused-is-untouched", "gateway/manifest-after-executor", "answered as refused, and it happened"),
+        ("tools/no-secret-out", "gateway/redaction-off", "LASTTICK_AGENT_SECRET, plain, in what log shows"),
+    ],
+)
+def test_a_law_of_lists_and_secrets_is_red_with_its_reason(law: str, mutant: str, reason: str) -> None:
+    assert on_gateway(law).word == "pass"
+    ruled = on_gateway(law, mutant)
+    assert ruled.word == "fail"
+    assert reason in ruled.reason
+
+
 def test_a_write_that_is_refused_to_all_shows_nothing() -> None:
     ruled = on_gateway(LIMIT, "gateway/runner-door-refuses-write")
     assert ruled.word == "inconclusive"

@@ -57,15 +57,17 @@ def test_a_gateway(listings: dict[str, tuple[str, ...]], laws: list[str]) -> Non
 
 
 def test_our_tool_gateway() -> None:
-    environ = {"LASTTICK_TARGET_URL": "http://127.0.0.1:7", "LASTTICK_AGENT_SECRET": "a" * 9}
-    environ["LASTTICK_RUNNER_TOKEN"] = "r" * 9
-    assert running(profile_text("seed-gateway"), environ) == ["tools/class-limit"]
+    secrets = [f"LASTTICK_{name}" for name in ("AGENT_SECRET", "ADMIN_TOKEN", "RUNNER_TOKEN", "OTHER_TOKEN")]
+    environ = dict.fromkeys(secrets, "s" * 9) | {"LASTTICK_TARGET_URL": "http://127.0.0.1:7"}
+    found = running(profile_text("seed-gateway"), environ, agent=("get_order", "get_product"), idle=("terminal",))
+    assert found == sorted(["session/bound-to-caller", "tools/tenant-isolated", *TOOLS])
 
 
 def test_our_host_agent() -> None:
     seen = dict.fromkeys(("alice", "bob", "carol"), ("swipe", "tap"))
     found = running(profile_text("seed-hostagent"), HOST, **seen, stranger=())
-    assert found == sorted(law for law in LAWS if law not in ("lease/clock-proof", "tools/class-limit"))
+    needs_more = ("lease/clock-proof", "tools/class-limit", "tools/tenant-isolated")
+    assert found == sorted(law for law in LAWS if law not in needs_more)
 
 
 def test_a_lease_service_without_sessions() -> None:

@@ -11,42 +11,72 @@ from lasttick.sweep.matrix import REFERENCE, Matrix, Row, stem
 
 ROOT = Path(__file__).parents[2]
 MUTANTS = catalogue()
-# The mutant names of the contract's rulings, but those of ruling 7, which come with lease handles.
+# The mutant names of each contract's rulings, by system and ruling, but those of the host agent's ruling 7, which come
+# with lease handles.
 RULINGS = {
-    1: [
-        "lease-expires-mid-call",
-        "pin-is-a-flag",
-        "exception-leaks-pin",
-        "failed-call-does-not-renew",
-        "cancel-unpins-before-driver",
-    ],
-    2: ["unsynchronised-arbitration", "only-one-assignment-seen", "cloud-hold-leaks"],
-    3: ["lease-on-wall-clock"],
-    4: [
-        "expires-one-tick-early",
-        "expires-one-tick-late",
-        "acquire-ignores-expiry",
-        "any-traffic-renews",
-        "renew-touches-all-devices",
-        "status-call-leases",
-    ],
-    6: ["session-end-under-call", "renew-resurrects-dead-session"],
-    8: ["lost-session-keeps-lease"],
-    9: ["error-as-tool-result", "unknown-device-leaves-lease", "owner-leaks-session-id"],
-    10: ["duplicate-ids-pass"],
-    11: ["mount-redirects"],
-    12: ["same-session-overlap"],
-    13: ["hung-call-pins-for-ever"],
-    14: ["ios-bounds-not-scaled"],
-    15: ["token-last-writer-wins"],
-    16: ["wrapper-waits", "wait-returns-unheld"],
+    "hostagent": {
+        1: [
+            "lease-expires-mid-call",
+            "pin-is-a-flag",
+            "exception-leaks-pin",
+            "failed-call-does-not-renew",
+            "cancel-unpins-before-driver",
+        ],
+        2: ["unsynchronised-arbitration", "only-one-assignment-seen", "cloud-hold-leaks"],
+        3: ["lease-on-wall-clock"],
+        4: [
+            "expires-one-tick-early",
+            "expires-one-tick-late",
+            "acquire-ignores-expiry",
+            "any-traffic-renews",
+            "renew-touches-all-devices",
+            "status-call-leases",
+        ],
+        6: ["session-end-under-call", "renew-resurrects-dead-session"],
+        8: ["lost-session-keeps-lease"],
+        9: ["error-as-tool-result", "unknown-device-leaves-lease", "owner-leaks-session-id"],
+        10: ["duplicate-ids-pass"],
+        11: ["mount-redirects"],
+        12: ["same-session-overlap"],
+        13: ["hung-call-pins-for-ever"],
+        14: ["ios-bounds-not-scaled"],
+        15: ["token-last-writer-wins"],
+        16: ["wrapper-waits", "wait-returns-unheld"],
+    },
+    "gateway": {
+        1: ["client-sends-bearer-only", "fallback-token-as-agent-secret"],
+        2: ["internal-door-allows-write", "runner-door-refuses-write", "door-inferred-from-sub"],
+        3: ["expand-includes-write-actions"],
+        4: ["manifest-dot-separator", "separator-in-slug"],
+        5: ["body-org-overrides-token-org", "404-differs-by-reason", "ledger-in-victims-org", "lookup-by-id-only"],
+        6: ["empty-secret-matches"],
+        7: ["registration-without-env", "literal-placeholder-used", "registration-writes-secret-value"],
+        8: ["colliding-tool-names"],
+        9: ["argv-without-q"],
+        10: ["fence-forwards-secret-always", "registration-adds-utility-tools"],
+        11: ["binding-class-widens-registry", "missing-class-is-read"],
+        12: ["finished-run-executes"],
+    },
 }
+# Those that a requirement's own text names.
+REQUIREMENTS = {"GW-09": ["gateway/redaction-off"]}
+GATEWAY_IN_SCOPE = [f"GW-{number:02}" for number in (*range(1, 19), 20)]
 
 
 def test_every_mutant_that_a_ruling_names_is_kept() -> None:
     kept = {(mutant.ruling, mutant.id) for mutant in MUTANTS}
-    named = {(ruling, f"hostagent/{name}") for ruling, names in RULINGS.items() for name in names}
+    named = {
+        (ruling, f"{system}/{name}")
+        for system, rulings in RULINGS.items()
+        for ruling, names in rulings.items()
+        for name in names
+    }
     assert sorted(named - kept) == []
+
+
+def test_every_mutant_that_a_requirement_names_is_kept() -> None:
+    kept = {(mutant.breaks, mutant.id) for mutant in MUTANTS}
+    assert [(id_, name) for id_, names in REQUIREMENTS.items() for name in names if (id_, name) not in kept] == []
 
 
 def test_ids_are_unique_and_what_they_break_is_claimed_by_their_killer() -> None:
@@ -89,3 +119,18 @@ def test_look_then_act_is_red_in_whatever_order_cloud_and_sessions_come(rows: di
 def test_every_requirement_in_scope_has_a_mutant() -> None:
     broken = {mutant.breaks for mutant in MUTANTS}
     assert [one.id for one in load_catalogue().requirements if one.planned is None and one.id not in broken] == []
+
+
+def test_the_gateways_requirements_are_broken_by_its_own_mutants_and_shown_by_its_own_scenarios(
+    rows: dict[str, Row],
+) -> None:
+    """All but GW-19, which needs the real agent program."""
+    claims = {claim.scenario: claim.ids for claim in collect_claims(ROOT / "scenarios")}
+    killed = {
+        mutant.breaks
+        for mutant in MUTANTS
+        if mutant.system == "gateway"
+        for scenario, verdict in rows[mutant.id].verdicts.items()
+        if verdict == "fail" and scenario.startswith("gateway/") and mutant.breaks in claims[stem(scenario)]
+    }
+    assert sorted(killed) == GATEWAY_IN_SCOPE

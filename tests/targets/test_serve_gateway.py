@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -88,9 +89,14 @@ def test_all_of_it_to_try(started: Callable[..., Served], tmp_path: Path) -> Non
         (run,) = http.get("/v1/admin/runs", params={"org_id": "demo"}, headers=as_admin).json()["runs"]
         assert run["metadata"]["runtimeManifest"] == {"allowedTools": ["order_lookup:lookup"]}
     assert "try: curl " in served.said()
+    assert f"check: . {folder}/check.env, " in served.said()
     assert token not in served.said()
-    for file in sorted(folder.glob("gateway_*.json")):
+    for file in [*sorted(folder.glob("gateway_*.json")), folder / "check.env"]:
         assert file.stat().st_mode & 0o077 == 0, file
+    exported = dict(line.split("=", 1) for line in shlex.split((folder / "check.env").read_text()) if "=" in line)
+    assert exported["LASTTICK_TARGET_URL"] == ready["url"]
+    assert (exported["CHAT_TOKEN"], exported["LASTTICK_ADMIN_TOKEN"]) == (token, admin)
+    assert not any(value in served.said() for name, value in exported.items() if not name.endswith(("URL", "ORG")))
     below = _below(served.process.pid)
     assert len(below) == 3, "agent, model, third party"
     for pid in below:
@@ -270,6 +276,13 @@ def test_a_secret_in_a_file_that_others_can_read(refused: Callable[..., str], tm
     file.chmod(0o644)
     assert "has mode 0644" in refused("gateway", "--port", "0", "--identity-dir", str(file.parent))
     assert file.read_text() == "{}"
+
+
+def test_what_a_check_needs_cannot_be_written(refused: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "id" / "check.env").mkdir(parents=True)
+    said = refused("gateway", "--port", "0", "--identity-dir", str(tmp_path / "id"))
+    assert "check.env cannot be written: Is a directory" in said
+    assert list((tmp_path / "id").glob(".check.env*")) == []
 
 
 def test_a_companion_that_does_not_start_is_said_and_nobody_is_left(

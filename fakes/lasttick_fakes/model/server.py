@@ -5,10 +5,13 @@
 | `POST /v1/chat/completions` | 200 what the script says, as events if `stream`; 400 when no script fits the prompt |
 | `GET /v1/models` | 200 the one model; `GET /api/v1/models` is 404, as agents probe it |
 | `GET /requests?after=SEQ` | 200 `{"requests": [{seq, t_ns, authorization, tools, helper, body}]}` |
+| `GET /offered?prompt=TEXT&wait_s=S` | 200 `{seq, tools: [{name, short}]}` of the newest request so prompted; 404 |
 | `PUT /scripts` a script (`script.py`) | 200; it replaces the one with the same word; the word `*` fits every prompt |
 | `POST /reset` | 200; no scripts, no requests |
 
-Errors are `{"error": {"message", "type"}}`.
+Errors are `{"error": {"message", "type"}}`. A prompt is found by a text in it, and waited for up to `wait_s`. `short`
+is what stands behind the last `__` of a tool's name: agents put their server's name before what a server calls its
+tools, and a server its own groups before that.
 
 Fidelity. Models: the request and answer bytes that the real agent exchanges with such a server, streamed or whole,
 tool calls, reasoning, helper requests that use up no step, slowness. Does not model: a mind (it obeys its script,
@@ -48,6 +51,9 @@ from lasttick_fakes.model.script import (
 MODEL = "scripted-model"
 HELPER_ANSWER = "A conversation"
 REQUEST_BYTES_MAX = 16 << 20
+NS_PER_S = 1_000_000_000
+LOOK_EVERY_S = 0.05
+WAIT_S_MAX = 60
 
 
 class FakeModel:
@@ -69,6 +75,7 @@ class FakeModel:
                 Route("/v1/chat/completions", self._complete, methods=["POST"]),
                 Route("/v1/models", self._models, methods=["GET"]),
                 Route("/requests", self._get_requests, methods=["GET"]),
+                Route("/offered", self._get_offered, methods=["GET"]),
                 Route("/scripts", self._put_script, methods=["PUT"]),
                 Route("/reset", self._reset, methods=["POST"]),
             ],
@@ -128,6 +135,22 @@ class FakeModel:
     async def _get_requests(self, request: Request) -> Response:
         return answer({"requests": [asked.as_json() for asked in self.requests(after_seq(request))]})
 
+    async def _get_offered(self, request: Request) -> Response:
+        text = request.query_params.get("prompt", "")
+        until_ns = self._clock.now_ns() + int(_wait_s(request) * NS_PER_S)
+        while (asked := self._newest(text)) is None:
+            if self._clock.now_ns() >= until_ns:
+                what = f"no request with {shown(text)} in its prompt"
+                raise Refused(404, f"{what}; expected a turn that has one; send the message first")
+            await self._clock.sleep(LOOK_EVERY_S)
+        tools = [{"name": name, "short": name.rpartition("__")[2]} for name in asked.tools or ()]
+        return answer({"seq": asked.seq, "tools": tools})
+
+    def _newest(self, text: str) -> Asked | None:
+        """The newest request that began or went on with a turn whose prompt has that text."""
+        turns = (asked for asked in reversed(self._asked) if not asked.helper)
+        return next((asked for asked in turns if text in turn_of(asked.messages).prompt), None)
+
     async def _put_script(self, request: Request) -> Response:
         try:
             script = parse_script(parse_object(await read_body(request)))
@@ -139,6 +162,13 @@ class FakeModel:
     async def _reset(self, request: Request) -> Response:
         self.reset()
         return answer({"ok": True})
+
+
+def _wait_s(request: Request) -> int:
+    text = request.query_params.get("wait_s", "0")
+    if not (text.isascii() and text.isdigit() and len(text) <= 2 and int(text) <= WAIT_S_MAX):
+        raise Refused(400, f"wait_s is {shown(text)}; expected whole seconds up to {WAIT_S_MAX}; correct it")
+    return int(text)
 
 
 async def _refused(request: Request, error: Exception) -> Response:

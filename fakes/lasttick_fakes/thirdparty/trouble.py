@@ -24,7 +24,7 @@ KINDS: tuple[str, ...] = get_args(TroubleKind)
 HEAL = "heal"
 SLOW_S_MAX = 30 * 86_400.0
 
-SHAPES = ("html", "bytes", "empty", "text", "number", "list", "null", "half", "nan", "deep", "huge")
+SHAPES = ("html", "bytes", "empty", "text", "number", "list", "null", "half", "nan", "infinity", "deep", "huge")
 _SMALL: dict[str, bytes] = {
     "html": b"<!doctype html><title>Sign in</title><h1>Sign in to go on</h1>",
     "bytes": bytes(range(256)),
@@ -35,11 +35,13 @@ _SMALL: dict[str, bytes] = {
     "null": b"null",
     "half": b'{"order": {"order_id": "A-1", ',
     "nan": b'{"order": NaN}',
+    "infinity": b'{"order": 1e999}',
 }
 
 
 def garbage(shape: str) -> bytes:
-    """A body that is not what the business answers: no JSON, not an object, nested too deep, or 8 MiB of it."""
+    """A body that is not what the business answers: no JSON, not an object, a number that no float holds, nested too
+    deep, or 8 MiB of it."""
     if shape == "deep":
         return b"[" * 100_000 + b"]" * 100_000
     if shape == "huge":

@@ -1,9 +1,11 @@
 """`lasttick bench gateway`: what do doors, checks and ledger add to a tool call, and is an answer ever wrong?
 
 64 callers of 8 organisations at once, each on a connection of its own over loopback, each with its next call as soon as
-the last was answered. Every eighth call names another organisation's run, and must be refused. Floor: a bare ASGI
-application that reads the same JSON and writes the same JSON. Server, application and callers share one event loop, and
-all times are real; the third party is in memory and answers at once. Source: GW-06, GW-09.
+the last was answered. Every eighth call names another organisation's run, and must be refused. All times are real.
+
+Twice: the platform's application alone, beside a bare ASGI application that reads and writes the same JSON, both in the
+callers' event loop with a third party in memory; and what `lasttick serve gateway` serves, with its third party, as
+processes of their own, beside that third party asked directly (gateway_served.py). Source: GW-06, GW-09.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lasttick.bench import gateway_served
 from lasttick.bench.figures import Figure, Target, figure, percentile, report, stable
 from lasttick.bench.rounds import Effort, conditions, interleaved, pinned, real_ns
 from lasttick.targets.gateway import measured
@@ -39,14 +42,23 @@ class Slice:
     wrong: int
 
 
+def echoed(run_id: str, input: dict[str, Any]) -> Any:
+    """The platform's answer where the third party says what it was asked."""
+    return {"ok": True, "result": {"asked": input, "run": run_id}}
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Something that takes tool calls. `strict`: it refuses calls in another organisation's run."""
+    """Something that takes tool calls. `strict`: it refuses calls in another organisation's run. `call`: the request
+    for an organisation, a run and an input, as it goes over the wire; `right`: its answer, for the run and the input.
+    """
 
     host: str
     port: int
     runs: Mapping[str, str]
     strict: bool
+    call: Callable[[str, str, dict[str, Any]], bytes] = measured.call
+    right: Callable[[str, dict[str, Any]], Any] = echoed
 
 
 def measure(effort: Effort, told: Callable[[str], None] = lambda what: None) -> dict[str, Any]:
@@ -69,27 +81,27 @@ def measure(effort: Effort, told: Callable[[str], None] = lambda what: None) -> 
 
 
 def figures(slices: Mapping[str, Sequence[Slice]]) -> list[Figure]:
-    """The median call beside its floor, with the ledger off and on; wrong answers of any of them."""
+    """The median call beside its floor, with the ledger off and on, and served; wrong answers of any of them."""
     p50 = {name: [one.p50_us for one in taken] for name, taken in slices.items()}
     wrong = [float(one.wrong) for taken in slices.values() for one in taken]
     return [
         figure("gateway/p50/ledger-off", "us", p50["off"], p50["floor"], Target("ratio", "at most", GATEWAY_MAX)),
         figure("gateway/p50/ledger-on", "us", p50["on"], p50["floor"]),
+        figure("gateway/p50/served", "us", p50["served"], p50["direct"]),
         figure("gateway/wrong", "answers", wrong, target=Target("max", "at most", 0)),
     ]
 
 
 def settled(so_far: Mapping[str, Sequence[Slice]]) -> bool:
-    """Have both ratios to the floor?"""
-    floor = so_far["floor"]
+    """Have all ratios to their floors?"""
     return all(
-        stable([mine.p50_us / bare.p50_us for mine, bare in zip(so_far[name], floor, strict=True)])
-        for name in ("off", "on")
+        stable([mine.p50_us / bare.p50_us for mine, bare in zip(so_far[name], so_far[floor], strict=True)])
+        for name, floor in (("off", "floor"), ("on", "floor"), ("served", "direct"))
     )
 
 
 async def _subjects(stack: AsyncExitStack, folder: Path) -> dict[str, Subject]:
-    """The floor and both platforms, each behind a server until the stack is closed."""
+    """The floors and the platforms, each behind a server until the stack is closed."""
     org_ids = [f"org-{number}" for number in range(ORGS)]
     subjects = {}
     for name in ("off", "on"):
@@ -98,7 +110,16 @@ async def _subjects(stack: AsyncExitStack, folder: Path) -> dict[str, Subject]:
         address = await stack.enter_async_context(measured.served(platform.app))
         subjects[name] = Subject(*address, platform.runs, strict=True)
     address = await stack.enter_async_context(measured.served(measured.bare))
-    return {"floor": Subject(*address, subjects["off"].runs, strict=False), **subjects}
+    floor = Subject(*address, subjects["off"].runs, strict=False)
+    orders = [order_id(number, turn) for number in range(CALLERS) for turn in range(CALLS)]
+    parts = await stack.enter_async_context(gateway_served.parts(folder / "served", org_ids, orders))
+    direct, gateway = parts.third_party, parts.gateway
+    return {
+        "floor": floor,
+        **subjects,
+        "direct": Subject(*direct, parts.runs, False, gateway_served.direct_call, gateway_served.order_of),
+        "served": Subject(*gateway, parts.runs, True, right=gateway_served.result_of),
+    }
 
 
 async def played(subject: Subject) -> Slice:
@@ -123,8 +144,8 @@ async def _caller(
     for turn in range(CALLS):
         foreign = (number + turn) % FOREIGN_EVERY == 0
         run_id = subject.runs[other if foreign else org_id]
-        input = {"order_id": f"{number}-{turn}"}
-        request = measured.call(org_id, run_id, input)
+        input = {"order_id": order_id(number, turn)}
+        request = subject.call(org_id, run_id, input)
         start_ns = real_ns()
         writer.write(request)
         status, body = await _answer(reader)
@@ -133,9 +154,13 @@ async def _caller(
             wrong += not (status == 404 and json.loads(body).get("code") == "RUN_NOT_FOUND")
         else:
             times_ns.append(took_ns)
-            right = {"ok": True, "result": {"asked": input, "run": run_id}}
-            wrong += not (status == 200 and json.loads(body) == right)
+            wrong += not (status == 200 and json.loads(body) == subject.right(run_id, input))
     return times_ns, wrong
+
+
+def order_id(number: int, turn: int) -> str:
+    """What a caller asks for in a turn, and nobody else."""
+    return f"{number}-{turn}"
 
 
 async def _answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:

@@ -42,8 +42,8 @@ class Caller:
         self.name = name
         self.spec = spec
         self.over = False
-        self.names: dict[str, Any] = {}
-        """Everything put out so far about this session."""
+        self.names: dict[str, Any] = self._given()
+        """Everything put out so far about this session, and what it goes by if it was opened elsewhere."""
         self.wire: Wire = target.deployment.wire(name, spec)
         self.session = target.next_session(name)
         self._journal: int | None = None
@@ -81,7 +81,7 @@ class Caller:
         """A new session of the same caller."""
         await self.close()
         self.over = False
-        self.names = {}
+        self.names = self._given()
         self.wire = self.target.deployment.wire(self.name, self.spec)
         self.session = self.target.next_session(self.name)
         return await self.open()
@@ -97,11 +97,18 @@ class Caller:
         spec = self.spec if route is None else self.spec.model_copy(update={"route": route})
         return self.target.keep(Caller(self.target, self.name, spec))
 
-    def borrow(self, other: Caller) -> None:
-        """From now on present the other's session, with one's own credentials; it is not this caller's to end."""
-        self.wire.borrow(other.wire)
+    def borrow(self, other: Caller, session_id: str | None = None) -> None:
+        """From now on present the other's session, with one's own credentials; it is not this caller's to end.
+
+        `session_id`: this id in place of the one that the other's session has.
+        """
+        self.wire.borrow(other.wire, session_id)
         self.names = dict(other.names)
         self.over = True
+        self.knows(other)
+
+    def knows(self, other: Caller) -> None:
+        """It has what the other's session goes by: an answer that repeats it gives nothing away."""
         now_s = self.target.now_s
         reply = Reply(True, raw=f"presents the session {other.session}; nothing was sent")
         self.target.note(self._said("session.borrow", "ok", reply, now_s, now_s, inputs={"of": other.name}))
@@ -196,6 +203,12 @@ class Caller:
         said = self._said(verb, outcome, reply, sent_s, self.target.now_s, out=out)
         self.target.note(said)
         return said
+
+    def _given(self) -> dict[str, Any]:
+        """The vars that a session goes by which was opened elsewhere."""
+        profile = self.target.deployment.profile
+        known = {**profile.vars, **self.spec.vars}
+        return {name: known[name] for name in profile.session.vars if name in known}
 
     def _names(self, inputs: Mapping[str, Any], about: Mapping[str, Any] | None) -> ChainMap[str, Any]:
         """Every name that has a value here, nearest first."""

@@ -20,7 +20,7 @@ from lasttick.targets.world import World
 
 Law: TypeAlias = Callable[..., Awaitable[None]]
 TTL_S = {"virtual": 20.0, "process": 2.0}
-ORG, ORDER = "org-a", "A-1"
+ORG, OTHER_ORG, ORDER = "org-a", "org-b", "A-1"
 DEVICES = ("phone-1=android", "phone-2=android", "ipad-1=ios@2")
 
 
@@ -55,18 +55,31 @@ async def hostagent(world: World) -> Deployment:
 
 
 async def gateway(world: World) -> Deployment:
-    """A tool gateway with a run of one organisation that lasts as long as the world, and its shipped profile."""
-    running = await world.gateway(agent="held", flag=True)
-    await running.org(ORG, bindings=["shop"], skills={"all": ["shop"]})
+    """A tool gateway with the runs that its shipped profile speaks of, in turns that last as long as the world."""
+    running = await world.gateway(flag=True)
+    await running.model.hold("Hold")
     await running.third_party.put_order(ORDER, status="paid")
-    run = await running.open_run(ORG, skill="all")
-    await running.set_manifest(run.id, ["shop:get_order", "shop:refund"])
+    for org_id in (ORG, OTHER_ORG):
+        await running.org(org_id, bindings=["shop"], skills={"shop": ["shop"]})
+
+    async def run(org_id: str, text: str, skill: str | None) -> str:
+        begun = await running.chat(org_id, text, skill=skill, later=True)
+        assert begun.run_id is not None, f"the message opened no run: {begun.body}"
+        return begun.run_id
+
+    shop = await run(ORG, "Hold the shop open", "shop")
+    await running.set_manifest(shop, ["shop:get_order", "shop:refund"])
     environ = {
         "LASTTICK_TARGET_URL": running.platform_url,
         "LASTTICK_THIRD_PARTY_URL": running.third_party.url,
+        "LASTTICK_MODEL_URL": running.model.url,
         "LASTTICK_AGENT_SECRET": running.secrets.agent_secret,
+        "LASTTICK_ADMIN_TOKEN": running.secrets.admin_token,
         "LASTTICK_RUNNER_TOKEN": running.token(ORG),
-        "LASTTICK_RUN_ID": run.id,
+        "LASTTICK_OTHER_TOKEN": running.token(OTHER_ORG),
+        "LASTTICK_RUN_ID": shop,
+        "LASTTICK_IDLE_RUN_ID": await run(ORG, "Hold on", None),
+        "LASTTICK_OTHER_RUN_ID": await run(OTHER_ORG, "Hold the other shop", "shop"),
     }
     loaded: Loaded = loads(profile_text("seed-gateway"), "seed-gateway", environ)
     return Deployment(
@@ -83,7 +96,12 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "lease": ("hostagent",),
     "session": ("hostagent",),
     "tools": ("hostagent",),
+    "session/bound-to-caller": ("hostagent", "gateway"),
     "tools/class-limit": ("gateway",),
+    "tools/hidden-is-refused": ("hostagent", "gateway"),
+    "tools/no-secret-out": ("hostagent", "gateway"),
+    "tools/refused-is-untouched": ("hostagent", "gateway"),
+    "tools/tenant-isolated": ("gateway",),
 }
 """Which references can show the laws of a group, or one law."""
 

@@ -187,3 +187,41 @@ def test_models_are_listed_where_agents_look_and_not_beside() -> None:
         assert (await client.get("/v1/chat/completions")).status_code == 405
 
     with_model(story)
+
+
+def test_what_a_turn_was_offered_is_found_by_its_prompt() -> None:
+    tools = [{"type": "function", "function": {"name": name}} for name in ("mcp__s__shop__get_order", "terminal")]
+
+    async def story(model: FakeModel, client: httpx.AsyncClient) -> None:
+        for text, offered in (("LOOK once", TOOLS), ("LOOK twice", tools)):
+            await client.post("/v1/chat/completions", json=body(("user", text), tools=offered))
+        await client.post("/v1/chat/completions", json=body(("user", "LOOK at a title")))
+        both = [{"name": "mcp__s__shop__get_order", "short": "get_order"}, {"name": "terminal", "short": "terminal"}]
+        one = [{"name": "mcp__s__lookup", "short": "lookup"}]
+        for text, seq, found in (("LOOK", 2, both), ("once", 1, one), ("twice", 2, both)):
+            answer = await client.get("/offered", params={"prompt": text})
+            assert answer.json() == {"seq": seq, "tools": found}
+
+    with_model(story)
+
+
+def test_a_turn_that_is_to_come_is_waited_for() -> None:
+    async def story(model: FakeModel, client: httpx.AsyncClient) -> None:
+        missing = await client.get("/offered?prompt=LOOK")
+        assert (missing.status_code, "send the message first" in missing.text) == (404, True)
+        waiting = asyncio.ensure_future(client.get("/offered?prompt=LOOK&wait_s=5"))
+        await asyncio.sleep(4)
+        await client.post("/v1/chat/completions", json=body(("user", "LOOK"), tools=[]))
+        assert (await waiting).json() == {"seq": 1, "tools": []}
+        assert (await client.get("/offered?prompt=NEVER&wait_s=1")).status_code == 404
+
+    with_model(story)
+
+
+@pytest.mark.parametrize("wait", ["-1", "x", "61", "\u0661", ""])
+def test_a_wait_that_is_none(wait: str) -> None:
+    async def story(model: FakeModel, client: httpx.AsyncClient) -> None:
+        answer = await client.get("/offered", params={"wait_s": wait})
+        assert (answer.status_code, "expected whole seconds" in answer.text) == (400, True)
+
+    with_model(story)

@@ -73,6 +73,7 @@ def test_only_a_refund_changes_anything() -> None:
         ("POST", "/order_lookup/lookup", b"", 400),
         ("POST", "/order_lookup/lookup", b"[]", 400),
         ("POST", "/order_lookup/lookup", b'{"order_id": NaN}', 400),
+        ("POST", "/order_lookup/lookup", b'{"order_id": "A-1", "total": 1e999}', 400),
         ("POST", "/order_lookup/lookup", b"[" * 100_000, 400),
         ("POST", "/order_lookup/lookup", b"\xff\xfe", 400),
         ("POST", "/order_lookup/lookup", b"x" * ((1 << 20) + 1), 413),
@@ -129,6 +130,7 @@ def test_data_can_be_put_over_the_wire_and_reset() -> None:
         assert (await client.put("/data/people/1", json={})).status_code == 404
         assert (await client.get("/data/orders/none")).status_code == 404
         assert (await client.put("/data/orders/B-2", content=b"no")).status_code == 400
+        assert (await client.put("/data/orders/B-2", content=b'{"total": -1e999}')).status_code == 400
         assert not third.log(), "the tests' own requests are not the business's"
         await client.post("/order_lookup/lookup", json={"order_id": "B-2"})
         await client.post("/trouble", json={"kind": "down"})

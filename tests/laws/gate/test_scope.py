@@ -91,6 +91,17 @@ def test_the_policy_of_what_is_bound_defaults_included() -> None:
         "lease.ttl_s": "20",
     }
     assert policy_of(profile()) == {"lag_s": "1"}
+
+
+def test_what_weakens_the_laws_of_tenants_is_policy_also_where_no_verb_is_bound() -> None:
+    policy = policy_of(profile(session={"of": "tenant", "vars": ["run"]}, tools={"volatile": ["/headers/x-by"]}))
+    assert policy == {
+        "lag_s": "1",
+        "session.of": "tenant",
+        "session.vars": "run",
+        "tools.foreign": "hidden",
+        "tools.volatile": "/headers/x-by",
+    }
     assert list(policy_of(profile(approval={"request": {"tool": "x"}, "timeout_s": 9}, lag_s=2))) == [
         "approval.on_timeout",
         "approval.restart",

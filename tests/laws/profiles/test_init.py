@@ -27,7 +27,13 @@ from lasttick_fakes.devices.log import LogEntry
 URL = "http://127.0.0.1:4700/mcp"
 SET = {
     "seed-hostagent": ["LASTTICK_TARGET_URL", "LASTTICK_TOKEN"],
-    "seed-gateway": ["LASTTICK_AGENT_SECRET", "LASTTICK_RUNNER_TOKEN", "LASTTICK_TARGET_URL"],
+    "seed-gateway": [
+        "LASTTICK_ADMIN_TOKEN",
+        "LASTTICK_AGENT_SECRET",
+        "LASTTICK_OTHER_TOKEN",
+        "LASTTICK_RUNNER_TOKEN",
+        "LASTTICK_TARGET_URL",
+    ],
     "mcp-gateway": ["GATEWAY_URL", "GATEWAY_TOKEN_ALICE", "GATEWAY_TOKEN_BOB"],
     "lease-queue": ["LAB_URL", "LAB_TOKEN_ALICE", "LAB_TOKEN_BOB"],
     "approval-http": ["AGENT_URL", "AGENT_TOKEN", "DECIDER_TOKEN"],

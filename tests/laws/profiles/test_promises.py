@@ -108,6 +108,16 @@ CALLERS = [
     (changed('tenant = "red"', 'route = "rest"'), "f:5 ([callers.alice] route)", "a table [routes.NAME.verb]"),
     (changed('tenant = "red"', 'headers = { "a:" = "b" }'), "f:5 ([callers.alice] headers.a:)", "can not be sent"),
     (changed('tenant = "red"', 'env = { "a=" = "b" }'), "f:5 ([callers.alice] env.a=)", "env has the name 'a='"),
+    (
+        GOOD.replace("[lease]", 'vars = { run = "1" }\n[session]\nvars = ["rum"]\n[lease]', 1),
+        "f:8 ([session] vars[0])",
+        "session.vars has 'rum', which is no var\n  expected: the name of a var, of a caller or of [vars]",
+    ),
+    (
+        GOOD + '[tools]\nvolatile = ["headers/x-id"]\n',
+        "f:12 ([tools] volatile[0])",
+        "volatile has 'headers/x-id'\n  expected: a pointer into an answer",
+    ),
     (GOOD + '[routes."r.s".tools.call]\nabsent = "x"\n', "f:11 ([routes.r.s])", "a route has the name 'r.s'"),
     (
         GOOD + '[routes.rest.lease]\nttl_s = 9\nuse = { absent = "x" }\n',

@@ -98,7 +98,9 @@ def test_without_a_secret_nobody_does() -> None:
         assert asked(headers, environ={"AGENT_SERVICE_SECRET": ""})[0] == 401
 
 
-@pytest.mark.parametrize("raw", [b"", b"x", b"[]", b"1", b'{"a":' * 65 + b"1" + b"}" * 65, b"\xff", b'{"text": NaN}'])
+@pytest.mark.parametrize(
+    "raw", [b"", b"x", b"[]", b"1", b'{"a":' * 65 + b"1" + b"}" * 65, b"\xff", b'{"text": NaN}', b'{"text": 1e999}']
+)
 def test_a_body_that_is_no_turn_is_400(raw: bytes) -> None:
     status, body, runs = asked(raw=raw)
     assert (status, body["code"], runs) == (400, "BAD_REQUEST", 0)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from typing import Any
 
+import httpx
 import pytest
 
 from lasttick.reference.gateway.conversations import Conversations
@@ -105,5 +108,63 @@ def test_what_is_kept() -> None:
         ]
         assert len(conversations.messages("org-b", "c-1")) == 2
         assert first != again
+
+    with_platform(body)
+
+
+LATER = {"authorization": "Bearer chat-token-of-org-a", "prefer": "wait=5, Respond-Async"}
+MESSAGES = "/v1/conversations/c-1/messages"
+
+
+def test_who_prefers_to_hear_later_is_told_the_run_at_once_and_finds_the_answer() -> None:
+    async def body(rig: Rig) -> None:
+        answering = asyncio.get_running_loop().create_future()
+        rig.strangers.agent = lambda asked: answering
+        answer = await rig.send("POST", MESSAGES, LATER, {"text": "Where is it?", "skill": "help"})
+        assert (answer.status, dict(answer.headers)["preference-applied"]) == (202, "respond-async")
+        run_id = answer.json["run_id"]
+        assert answer.json == {"run_id": run_id, "conversation_id": "c-1"}
+        (run,) = rig.platform.runs.of_org("org-a")
+        assert (run.id, run.state) == (run_id, "active")
+        asked = {"role": "user", "text": "Where is it?", "run_id": None}
+        assert (await rig.send("GET", MESSAGES, LATER, b"")).json == {"messages": [asked]}
+
+        answering.set_result(httpx.Response(200, json={"answer": "in a box"}))
+        await asyncio.sleep(1)
+        said = {"role": "assistant", "text": "in a box", "run_id": run_id}
+        assert (await rig.send("GET", MESSAGES, LATER, b"")).json == {"messages": [asked, said]}
+        assert rig.platform.runs.of_org("org-a")[0].state == "finished"
+
+    with_platform(body)
+
+
+@pytest.mark.parametrize("prefer", ["", "respond-asynchronously", "wait=5"])
+def test_who_prefers_something_else_waits(prefer: str) -> None:
+    async def body(rig: Rig) -> None:
+        answer = await rig.send("POST", MESSAGES, {**LATER, "prefer": prefer}, {"text": "x"})
+        assert (answer.status, answer.json["answer"]) == (200, "good day")
+
+    with_platform(body)
+
+
+def test_an_agent_that_fails_when_nobody_waits_ends_the_run(caplog: pytest.LogCaptureFixture) -> None:
+    async def body(rig: Rig) -> None:
+        rig.strangers.agent = lambda asked: httpx.Response(500)
+        with caplog.at_level(logging.WARNING):
+            await rig.send("POST", MESSAGES, LATER, {"text": "x"})
+            await asyncio.sleep(1)
+        assert "a turn ended without an answer: the agent answered HTTP 500" in caplog.text
+        assert rig.platform.runs.of_org("org-a")[0].state == "finished"
+
+    with_platform(body)
+
+
+def test_the_conversation_of_another_organisation_is_empty() -> None:
+    async def body(rig: Rig) -> None:
+        rig.org("org-b", chat_tokens=["chat-token-of-org-b"])
+        await rig.chat({"text": "one"})
+        assert (await rig.send("GET", MESSAGES, {}, b"")).status == 401
+        other = {"authorization": "Bearer chat-token-of-org-b"}
+        assert (await rig.send("GET", MESSAGES, other, b"")).json == {"messages": []}
 
     with_platform(body)

@@ -85,12 +85,14 @@ def test_names_stay_in_their_segment() -> None:
         (b"7", None),
         (b'{"a": ', None),
         (b'{"a": NaN}', None),
+        (b'{"a": 1e999}', None),
+        (b'{"a": 1e308}', {"a": 1e308}),
         (b"\xff", None),
         (b"[" * 100_000, None),
         (b'{"a": "' + b"x" * (BODY_MAX - 9) + b'"}', {"a": "x" * (BODY_MAX - 9)}),
         (b'{"a": "' + b"x" * (BODY_MAX - 8) + b'"}', None),
     ],
-    ids=range(14),
+    ids=range(16),
 )
 def test_bodies(body: bytes, result: Any) -> None:
     found = run(lambda _: httpx.Response(200, content=body))[0]

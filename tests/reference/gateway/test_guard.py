@@ -126,8 +126,20 @@ def test_an_empty_configured_secret_closes_the_internal_door(secret: list[bytes]
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"no json", b"[]", b'"orgId"', b"7", b"null", nested(65), b"[" * 300_000, b"\xff", b'{"orgId": NaN}'],
-    ids=range(10),
+    [
+        b"",
+        b"no json",
+        b"[]",
+        b'"orgId"',
+        b"7",
+        b"null",
+        nested(65),
+        b"[" * 300_000,
+        b"\xff",
+        b'{"orgId": NaN}',
+        b'{"orgId": 1e999}',
+    ],
+    ids=range(11),
 )
 def test_a_bad_body_is_401_to_a_stranger_and_400_to_a_runner(body: bytes) -> None:
     assert ask(body=body)[0].status == 401

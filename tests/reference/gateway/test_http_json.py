@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from typing import Any
 
 import pytest
@@ -38,6 +39,8 @@ def nested(depth: int, kind: str = "list") -> bytes:
         b"{'a': 1}",
         b'{"a": NaN}',
         b'{"a": -Infinity}',
+        b'{"a": 1e999}',
+        b'{"a": [{"b": -1.0E+400}]}',
         b'{"a": 1} {"b": 2}',
         b"\xef\xbb\xbf{}",
         "{}".encode("utf-16"),
@@ -49,13 +52,15 @@ def nested(depth: int, kind: str = "list") -> bytes:
         b'{"a":' * 100_000,
         b"orgId=org-a",
     ],
-    ids=range(23),
+    ids=range(25),
 )
 def test_no_object(body: bytes) -> None:
     assert http_json.parse_object(body) is None
 
 
-@pytest.mark.parametrize("body", [b"{}", b' \n{"a": [1, {"b": null}]} ', '{"ü": "\\ud800"}'.encode()])
+@pytest.mark.parametrize(
+    "body", [b"{}", b' \n{"a": [1, {"b": null}]} ', b'{"a": [1.7e308, 1e-999]}', '{"ü": "\\ud800"}'.encode()]
+)
 def test_objects(body: bytes) -> None:
     assert http_json.parse_object(body) == json.loads(body)
 
@@ -74,6 +79,14 @@ def test_many_brackets_are_not_deep() -> None:
 @given(st.binary(max_size=200))
 def test_no_bytes_crash_it(body: bytes) -> None:
     assert isinstance(http_json.parse_object(body), dict | None)
+
+
+@given(st.from_regex(r"-?(0|[1-9][0-9]{0,40})(\.[0-9]{1,5})?([eE][+-]?[0-9]{1,4})?", fullmatch=True))
+def test_what_is_read_can_be_written_again(number: str) -> None:
+    value = http_json.parse_object(b'{"a": %b}' % number.encode())
+    assert (value is None) is math.isinf(float(number))
+    if value is not None:
+        assert json.loads(bytes(http_json.json_answer(200, value).body)) == value
 
 
 @given(st.recursive(st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=40))

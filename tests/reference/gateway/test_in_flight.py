@@ -100,3 +100,36 @@ def test_a_stop_waits_for_nobody_longer_than_it_may() -> None:
         assert await wait == "late"
 
     virtually(body)
+
+
+def test_a_stop_lets_what_goes_on_alone_write_down_its_end(caplog: pytest.LogCaptureFixture) -> None:
+    ended: list[str] = []
+
+    async def turn(in_flight: InFlight, name: str) -> None:
+        try:
+            await in_flight.wait(tidy())
+        finally:
+            ended.append(name)
+
+    async def body(in_flight: InFlight) -> None:
+        in_flight.go_on(turn(in_flight, "long begun"))
+        await asyncio.sleep(1)
+        in_flight.go_on(turn(in_flight, "just begun"))
+        await in_flight.stop()
+        assert sorted(ended) == ["just begun", "long begun"]
+
+    virtually(body)
+    assert caplog.text.count("the platform is stopping") == 2
+
+
+def test_what_goes_wrong_alone_is_logged_without_what_it_says(caplog: pytest.LogCaptureFixture) -> None:
+    async def wrong() -> None:
+        raise ValueError("what somebody said")
+
+    async def body(in_flight: InFlight) -> None:
+        in_flight.go_on(wrong())
+        await asyncio.sleep(1)
+
+    virtually(body)
+    assert "ValueError" in caplog.text
+    assert "somebody" not in caplog.text

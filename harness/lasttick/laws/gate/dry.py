@@ -61,7 +61,7 @@ class DryCaller(Caller):
         profile = self.target.deployment.profile
         if verb == "session.open":
             binding = profile.reach(verb, self.spec.route)
-            self.names = dict.fromkeys(binding.out if binding is not None else (), SOME)
+            self.names |= dict.fromkeys(binding.out if binding is not None else (), SOME)
             has_id = profile.implied(verb, self.spec.route) and profile.target.era == "handshake"
             self.wire = _DryWire(SOME if has_id else None)
             return self._ok(verb, Reply(True))
@@ -84,8 +84,8 @@ class _DryWire(Wire):
     def session_id(self) -> str | None:
         return self._session_id
 
-    def borrow(self, other: Wire) -> None:
-        self._session_id = other.session_id
+    def borrow(self, other: Wire, session_id: str | None = None) -> None:
+        self._session_id = session_id or other.session_id
 
     async def open(self) -> Reply:
         raise WouldRun

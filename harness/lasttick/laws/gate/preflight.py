@@ -174,7 +174,7 @@ def _is_answer(said: Said) -> bool:
 
 
 async def _tools(target: Target) -> dict[str, tuple[str, ...]]:
-    """Only where a law could call a tool."""
+    """Only where a law could call a tool. Who has no list on his route is known by what he may use."""
     found: dict[str, tuple[str, ...]] = {}
     if not (target.bound("tools.list") and target.bound("tools.call")):
         return found
@@ -183,6 +183,9 @@ async def _tools(target: Target) -> dict[str, tuple[str, ...]]:
             continue
         caller = target.caller(name)
         opened = await caller.open()
+        if not caller.can("tools.list"):
+            found[name] = tuple(spec.may)
+            continue
         try:
             said = await caller.list_tools()
         except NotShown:  # a list that names a session which was not given

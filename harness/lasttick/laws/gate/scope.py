@@ -38,8 +38,8 @@ POLICY = {
         "lag_s",
     ),
     "approval": ("timeout_s", "on_timeout", "restart", "tolerance_s", "lag_s"),
-    "tools": ("foreign", "lag_s"),
-    "session": ("lag_s",),
+    "tools": ("foreign", "volatile", "lag_s"),
+    "session": ("of", "vars", "lag_s"),
 }
 
 
@@ -98,17 +98,17 @@ def parse_scope(text: str, name: str = FILE) -> Scope:
 
 
 def policy_of(profile: Profile) -> dict[str, str]:
-    """Every declared policy of the sections that bind a verb, defaults included, sorted by key.
+    """Every declared policy of the sections that bind a verb or say anything, defaults included, sorted by key.
 
     Tolerances and lags are in it: a larger one lets more pass.
     """
     found = {"lag_s": _shown(profile.lag_s)}
     bound = profile.bound_verbs()
     for section, keys in POLICY.items():
-        if any(verb.startswith(f"{section}.") for verb in bound):
-            part = getattr(profile, section)
+        part = getattr(profile, section)
+        if part.model_fields_set or any(verb.startswith(f"{section}.") for verb in bound):
             found.update(
-                (f"{section}.{key}", _shown(value)) for key in keys if (value := getattr(part, key)) is not None
+                (f"{section}.{key}", _shown(value)) for key in keys if (value := getattr(part, key)) not in (None, ())
             )
     for verb in VERBS:
         if verb in bound and (lag_s := bound[verb].lag_s) is not None:

@@ -120,14 +120,23 @@ class Section(Part):
 
 
 class SessionVerbs(Section):
+    """Session verbs. `of`: who may use a session, its opener or everybody of the opener's tenant. `vars`: names of vars
+    that a session goes by which was opened elsewhere, such as the id of a run."""
+
     open: Binding | None = None
     end: Binding | None = None
+    of: Literal["caller", "tenant"] = "caller"
+    vars: tuple[str, ...] = ()
 
 
 class ToolVerbs(Section):
+    """Tool verbs. `volatile`: pointers into an answer to what differs from one answer to the next, whatever was asked;
+    the law of `foreign` does not compare it."""
+
     list: Binding | None = None
     call: Binding | None = None
     foreign: Literal["hidden", "refused"] = "hidden"
+    volatile: tuple[str, ...] = ()
 
 
 class LeaseVerbs(Section):

@@ -29,8 +29,33 @@ def check_promises(profile: Profile, source: Source) -> Iterator[Problem]:
     yield from _callers(profile, source)
     yield from _routes(profile, source)
     yield from _route_lags(profile, source)
+    yield from _sessions(profile, source)
+    yield from _volatile(profile, source)
     yield from _lease(profile, source)
     yield from _term("approval", "timeout_s", profile.approval.timeout_s, profile.approval, profile, source)
+
+
+def _sessions(profile: Profile, source: Source) -> Iterator[Problem]:
+    known = [*profile.vars, *(name for caller in profile.callers.values() for name in caller.vars)]
+    for index, name in enumerate(profile.session.vars):
+        if name not in known:
+            yield source.problem(
+                ("session", "vars", index),
+                f"session.vars has {shown(name)}, which is no var",
+                f"the name of a var, of a caller or of [vars] ({POLICY})",
+                did_you_mean(name, known, f"add {name} to vars, or take it out"),
+            )
+
+
+def _volatile(profile: Profile, source: Source) -> Iterator[Problem]:
+    for index, pointer in enumerate(profile.tools.volatile):
+        if not pointer.startswith("/"):
+            yield source.problem(
+                ("tools", "volatile", index),
+                f"volatile has {shown(pointer)}",
+                f'a pointer into an answer, as in "/headers/x-served-by" ({POLICY})',
+                "correct it",
+            )
 
 
 def _target(profile: Profile, source: Source) -> Iterator[Problem]:

@@ -80,12 +80,15 @@ DESCRIPTIONS: Mapping[str, Mapping[str, str]] = {
         **_SECTION,
         "open": "Begin what belongs to a caller's session; MCP tools have it without a binding.",
         "end": "End it.",
+        "of": "Who may use a session: only the caller who opened it, or everybody of that caller's tenant.",
+        "vars": "Names of vars by which a session goes that was opened elsewhere, such as the id of a run.",
     },
     "ToolVerbs": {
         **_SECTION,
         "list": "The tools that a caller sees; MCP has it without a binding.",
         "call": "One call of {tool} with {mark}.",
         "foreign": "What one may not use is hidden (answers like what is not there) or refused.",
+        "volatile": "Pointers to what differs from one answer to the next, as in /headers/x-served-by.",
     },
     "LeaseVerbs": {
         **_SECTION,

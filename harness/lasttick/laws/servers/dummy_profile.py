@@ -23,7 +23,7 @@ ENVIRON = {
 _HEAD = """\
 version = 1
 effects = {{ http = "GET /effects", each = "/body/effects", out = {{ mark = "/mark", at = "/at", end = "/end", \
-resource = "/resource", args = "/args" }} }}
+resource = "/resource", tool = "/tool", args = "/args" }} }}
 log = {{ http = "GET /log" }}
 
 [target]
@@ -34,21 +34,25 @@ denied = [{{ "/error/data/reason" = "denied" }}]
 
 [callers.alice]
 id = "alice"
+tenant = "red"
 headers = {{ Authorization = "Bearer ${{LASTTICK_DUMMY_ALICE}}", X-Caller = "alice" }}
 may = ["ltread", "ltwrite"]
 
 [callers.bob]
 id = "bob"
+tenant = "blue"
 headers = {{ Authorization = "Bearer ${{LASTTICK_DUMMY_BOB}}", X-Caller = "bob" }}
 may = ["ltread"]
 
 [callers.carol]
 id = "carol"
+tenant = "red"
 headers = {{ Authorization = "Bearer ${{LASTTICK_DUMMY_CAROL}}", X-Caller = "carol" }}
 may = ["ltread"]
 
 [callers.boss]
 id = "boss"
+tenant = "red"
 headers = {{ Authorization = "Bearer ${{LASTTICK_DUMMY_BOSS}}", X-Caller = "boss" }}
 decides = true
 """

@@ -57,12 +57,12 @@ class CallerWire:
     def session_id(self) -> str | None:
         return self._mcp_wire.session_id if isinstance(self._mcp_wire, McpHttp) else None
 
-    def borrow(self, other: Wire) -> None:
+    def borrow(self, other: Wire, session_id: str | None = None) -> None:
         """See Wire. A session without an id cannot be borrowed: nothing is changed."""
         theirs = other._mcp_wire if isinstance(other, CallerWire) else None
         mine = self._mcp() if isinstance(theirs, McpHttp) else None
         if isinstance(mine, McpHttp) and isinstance(theirs, McpHttp):
-            mine.borrow(theirs)
+            mine.borrow(theirs, session_id)
             self._opened = True
 
     async def open(self) -> Reply:

@@ -44,9 +44,9 @@ class McpHttp:
     def session_id(self) -> str | None:
         return self._client.session_id
 
-    def borrow(self, other: McpHttp) -> None:
-        """Go on in the other's session, as a client of it with headers of its own."""
-        self._client.session_id = other._client.session_id
+    def borrow(self, other: McpHttp, session_id: str | None = None) -> None:
+        """Go on in the other's session, or one of this id, as a client of it with headers of its own."""
+        self._client.session_id = session_id or other._client.session_id
         self._client.protocol_version = other._client.protocol_version
 
     async def open(self) -> Reply:

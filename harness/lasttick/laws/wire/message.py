@@ -46,8 +46,11 @@ class Wire(Protocol):
         """What the target knows this session by; None where it has given no id."""
         ...
 
-    def borrow(self, other: Wire) -> None:
-        """From now on speak in the other's session, by its id, with one's own credentials. Nothing is sent."""
+    def borrow(self, other: Wire, session_id: str | None = None) -> None:
+        """From now on speak in the other's session, by its id, with one's own credentials. Nothing is sent.
+
+        `session_id`: by this id instead.
+        """
         ...
 
     async def open(self) -> Reply:

@@ -1,19 +1,18 @@
-"""Wrong versions of who may come in, and of what may be called through which door."""
+"""Wrong versions of who may come in by the internal door, and of what may be called through which."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from lasttick.model import tool_call, trust
 from lasttick.model.trust import Admitted, Claims
 from lasttick.mutants import Mutant
-from lasttick.reference.gateway import jwt_door, tool_gateway_client, tools
+from lasttick.reference.gateway import tools
 from lasttick.reference.gateway.guard import RunnerTokenGuard
 from lasttick.reference.gateway.secret import OpaqueSecret
 
 DOORS = "gateway/doors/"
-CLIENT = "gateway/client/"
 
 
 def empty_is_a_secret(right: Any) -> Callable[..., Any]:
@@ -83,43 +82,6 @@ def starts_with(self: OpaqueSecret, presented: str) -> bool:
     return bool(presented) and self.reveal().startswith(presented[: len(self.reveal())])
 
 
-def no_exp_is_for_ever(right: Any) -> Callable[..., Any]:
-    return lambda exp, now_s: exp is None or right(exp, now_s)
-
-
-def expires_after(exp: Any, now_s: float) -> bool:
-    """Still valid at `exp` itself."""
-    return trust._is_number(exp) and now_s <= exp
-
-
-def payload_claims_loosely(right: Any, **forced: Any) -> Callable[..., Any]:
-    def door(payload: Mapping[str, Any], now_s: float) -> Any:
-        return right({**payload, **forced}, now_s)
-
-    return door
-
-
-def aud_in_list(right: Any) -> Callable[..., Any]:
-    def door(payload: Mapping[str, Any], now_s: float) -> Any:
-        aud = payload.get("aud")
-        return right(
-            {**payload, "aud": trust.RUNNER} if isinstance(aud, list) and trust.RUNNER in aud else payload, now_s
-        )
-
-    return door
-
-
-def org_not_needed(right: Any) -> Callable[..., Any]:
-    def door(payload: Mapping[str, Any], now_s: float) -> Any:
-        return right({**payload, "org_id": payload.get("org_id") or "org-a"}, now_s)
-
-    return door
-
-
-def nbf_unread(right: Any) -> Callable[..., Any]:
-    return lambda payload, now_s: right({name: payload[name] for name in payload if name != "nbf"}, now_s)
-
-
 def internal_writes(right: Any) -> Callable[..., Any]:
     return lambda door, access: access is not None
 
@@ -132,28 +94,11 @@ def door_by_sub(admitted: Admitted) -> Any:
     return "internal" if admitted.claims.sub.startswith("internal-agent:") else "runner"
 
 
-def comparable(self: OpaqueSecret, other: Any) -> bool:
-    return isinstance(other, OpaqueSecret) and self.reveal() == other.reveal()
+def reads_inside_writes_outside(right: Any) -> Callable[..., Any]:
+    return lambda door, access: access == ("read" if door == "internal" else "write")
 
 
-def bearer_only(right: Any) -> Callable[..., Any]:
-    def credentials(environ: Mapping[str, str]) -> dict[str, str]:
-        return {name: value for name, value in right(environ).items() if name == "authorization"}
-
-    return credentials
-
-
-def fallback_as_secret(right: Any) -> Callable[..., Any]:
-    def credentials(environ: Mapping[str, str]) -> dict[str, str]:
-        headers = dict(right(environ))
-        if "authorization" in headers:
-            headers["x-agent-secret"] = headers["authorization"].removeprefix("Bearer ")
-        return headers
-
-    return credentials
-
-
-MUTANTS = [
+MUTANTS: list[Mutant] = [
     Mutant(
         "gateway/org-is-stripped",
         breaks="GW-01",
@@ -213,64 +158,6 @@ MUTANTS = [
         patch=lambda seam: seam.replace(OpaqueSecret, "matches", starts_with),
     ),
     Mutant(
-        "gateway/valid-at-exp",
-        breaks="GW-03",
-        text="a token is still valid at the instant of its exp",
-        killed_by=DOORS + "a-token-is-valid-until-its-last-tick",
-        patch=lambda seam: seam.replace(trust, "unexpired", expires_after),
-    ),
-    Mutant(
-        "gateway/no-exp-is-for-ever",
-        breaks="GW-03",
-        text="a token without exp never ends",
-        killed_by=DOORS + "a-token-that-is-not-a-runners-is-refused[no exp]",
-        patch=lambda seam: seam.wrap(trust, "unexpired", no_exp_is_for_ever),
-    ),
-    Mutant(
-        "gateway/list-of-audiences",
-        breaks="GW-03",
-        text="aud may be a list that holds runner",
-        killed_by=DOORS + "a-token-that-is-not-a-runners-is-refused[aud is a list]",
-        patch=lambda seam: seam.wrap(trust, "runner_door", aud_in_list),
-    ),
-    Mutant(
-        "gateway/role-unread",
-        breaks="GW-03",
-        text="any role is let in by the runner door",
-        killed_by=DOORS + "a-token-that-is-not-a-runners-is-refused[another role]",
-        patch=lambda seam: seam.wrap(trust, "runner_door", lambda right: payload_claims_loosely(right, role="runner")),
-    ),
-    Mutant(
-        "gateway/org-not-needed",
-        breaks="GW-03",
-        text="a token without an org is let in as some org's",
-        killed_by=DOORS + "a-token-that-is-not-a-runners-is-refused[no org]",
-        patch=lambda seam: seam.wrap(trust, "runner_door", org_not_needed),
-    ),
-    Mutant(
-        "gateway/nbf-unread",
-        breaks="GW-03",
-        text="a token that is not valid yet is let in",
-        killed_by=DOORS + "a-token-that-is-not-a-runners-is-refused[not yet valid]",
-        patch=lambda seam: seam.wrap(trust, "runner_door", nbf_unread),
-    ),
-    Mutant(
-        "gateway/signature-unchecked",
-        breaks="GW-03",
-        text="the token's signature is not checked: alg none, another key and another payload all do",
-        killed_by=DOORS + "a-token-that-was-tampered-with-is-refused[alg none]",
-        patch=lambda seam: seam.replace(
-            jwt_door, "SIGNATURE_ONLY", {**jwt_door.SIGNATURE_ONLY, "verify_signature": False}
-        ),
-    ),
-    Mutant(
-        "gateway/secret-can-be-compared",
-        breaks="GW-04",
-        text="the secret compares with ==, so any code may decide on it, and not in constant time",
-        killed_by="gateway/client/the-secret-is-opaque",
-        patch=lambda seam: seam.replace(OpaqueSecret, "__eq__", comparable),
-    ),
-    Mutant(
         "gateway/internal-door-allows-write",
         breaks="GW-05",
         ruling=2,
@@ -295,26 +182,11 @@ MUTANTS = [
         patch=lambda seam: seam.replace(tools, "door_of", door_by_sub),
     ),
     Mutant(
-        "gateway/client-sends-bearer-only",
-        breaks="GW-14",
-        ruling=1,
-        text="the client sends the secret as a bearer only, which the internal door does not read: 401 for ever",
-        killed_by=CLIENT + "the-client-sends-the-secret-in-both-headers",
-        patch=lambda seam: seam.wrap(tool_gateway_client, "credentials", bearer_only),
-    ),
-    Mutant(
-        "gateway/fallback-token-as-agent-secret",
-        breaks="GW-14",
-        ruling=1,
-        text="without the secret, the platform token is put into the secret's header",
-        killed_by=CLIENT + "without-the-secret-there-is-a-bearer-only",
-        patch=lambda seam: seam.wrap(tool_gateway_client, "credentials", fallback_as_secret),
-    ),
-    Mutant(
-        "gateway/follows-redirects",
-        breaks="GW-14",
-        text="a 307 is followed, and whoever it leads to is handed the secret",
-        killed_by=CLIENT + "a-redirect-is-not-followed",
-        patch=lambda seam: seam.replace(tool_gateway_client, "FOLLOW_REDIRECTS", True),
+        "gateway/runner-door-is-for-writes",
+        breaks="GW-05",
+        ruling=2,
+        text="the internal door is for reads, so the runner door is for writes alone",
+        killed_by=DOORS + "a-read-goes-through-both-doors",
+        patch=lambda seam: seam.wrap(tool_call, "class_admits", reads_inside_writes_outside),
     ),
 ]

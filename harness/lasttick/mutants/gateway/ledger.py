@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from lasttick.model.trust import Admitted
 from lasttick.mutants import Mutant
-from lasttick.reference.gateway import redaction
+from lasttick.reference.gateway import hermes_turn, redaction
 from lasttick.reference.gateway.http_json import Refused
 from lasttick.reference.gateway.ledger import Attempt, Ledger
 from lasttick.reference.gateway.tools import ToolGatewayService
@@ -63,6 +64,16 @@ def row_after_the_executor(right: Any) -> Callable[..., Any]:
     return _run
 
 
+def secret_in_the_prompt(right: Any) -> Callable[..., Any]:
+    """The model is told what it may need."""
+
+    async def take_turn(program: Any, command: Any, container_env: Mapping[str, str], url: str, turn: Any) -> str:
+        told = f"{turn.text} (AGENT_SERVICE_SECRET is {container_env.get('AGENT_SERVICE_SECRET')})"
+        return str(await right(program, command, container_env, url, replace(turn, text=told)))
+
+    return take_turn
+
+
 def plain_only(secret: str) -> Any:
     """A secret is looked for as it stands."""
     if secret:
@@ -108,6 +119,13 @@ MUTANTS = [
         text="what came of an executed call is not written",
         killed_by=LEDGER + "the-row-is-there-before-the-executor-is-done",
         patch=lambda seam: seam.replace(Ledger, "closed", never_closed),
+    ),
+    Mutant(
+        "gateway/secret-on-a-command-line",
+        breaks="GW-09",
+        text="the agent's secret stands in the prompt, and so on the command line of the program",
+        killed_by=LEDGER + "no-secret-stands-on-a-command-line",
+        patch=lambda seam: seam.wrap(hermes_turn, "take_turn", secret_in_the_prompt),
     ),
     Mutant(
         "gateway/redaction-off",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
 
 from lasttick.model import tool_registry
-from lasttick.model.tool_registry import Action, Binding, Registry
+from lasttick.model.tool_registry import Action, Binding, Registry, RegistryError
 from lasttick.mutants import Mutant
 from lasttick.reference.gateway.catalogue import Catalogue
 from lasttick.reference.gateway.database import org
@@ -42,6 +43,25 @@ def by_slug_then_action(slugs: Iterable[str], registry: Registry) -> list[str]:
 def any_text(part: object) -> bool:
     """May this be a slug? The separator is not looked for."""
     return isinstance(part, str) and bool(part)
+
+
+def bad_entries_skipped(right: Any) -> Callable[..., Any]:
+    """What can not be read of a registry is left out of it."""
+
+    def from_data(data: Any) -> Any:
+        read = {}
+        for slug, entry in data.items():
+            with suppress(RegistryError):
+                right({slug: entry})
+                read[slug] = entry
+        return right(read)
+
+    return from_data
+
+
+def actions_are_optional(right: Any) -> Callable[..., Any]:
+    """An entry that does not say which actions it has is a tool that has none."""
+    return lambda slug, entry: right(slug, {"actions": [], **entry} if isinstance(entry, Mapping) else entry)
 
 
 def missing_is_read(right: Any) -> Callable[..., Any]:
@@ -84,6 +104,17 @@ def without_the_skill(right: Any) -> Callable[..., Any]:
     return intersect
 
 
+def drafts_hide(right: Any) -> Callable[..., Any]:
+    """A tool that is bound once more as a draft is still being drafted."""
+
+    def intersect(bindings: Any, skill: Any, org_id: str, registry: Registry) -> Any:
+        bindings = tuple(bindings)
+        drafted = [binding.slug for binding in bindings if binding.state != tool_registry.PUBLISHED]
+        return [slug for slug in right(bindings, skill, org_id, registry) if slug not in drafted]
+
+    return intersect
+
+
 MUTANTS: list[Mutant] = [
     Mutant(
         "gateway/expand-includes-write-actions",
@@ -114,6 +145,20 @@ MUTANTS: list[Mutant] = [
         text="a slug or an action may hold the separator, so a pair can be read in two ways",
         killed_by=EXPANSION + "a-name-that-would-break-a-list-is-refused[slug]",
         patch=lambda seam: seam.replace(tool_registry, "well_formed", any_text),
+    ),
+    Mutant(
+        "gateway/registry-entry-is-skipped",
+        breaks="GW-10",
+        text="an entry that can not be read is left out, and whoever sent the registry is told that it is in force",
+        killed_by=EXPANSION + "an-entry-that-is-none-is-refused[null]",
+        patch=lambda seam: seam.wrap(Registry, "from_data", bad_entries_skipped),
+    ),
+    Mutant(
+        "gateway/registry-entry-without-actions",
+        breaks="GW-10",
+        text="an entry of the registry that lost its actions is loaded as a tool that has none",
+        killed_by=EXPANSION + "an-entry-that-is-none-is-refused[no actions]",
+        patch=lambda seam: seam.wrap(tool_registry, "_kind", actions_are_optional),
     ),
     Mutant(
         "gateway/missing-class-is-read",
@@ -159,5 +204,12 @@ MUTANTS: list[Mutant] = [
         text="a binding that says write does not narrow a read",
         killed_by=LISTS + "one-thing-missing-and-there-is-no-tool",
         patch=lambda seam: seam.replace(tool_registry, "narrowed", registry_decides),
+    ),
+    Mutant(
+        "gateway/draft-hides-published",
+        breaks="GW-20",
+        text="a draft of a binding takes away what is published beside it",
+        killed_by=LISTS + "two-bindings-of-one-tool-list-it-once",
+        patch=lambda seam: seam.wrap(tool_registry, "intersect_read_tools", drafts_hide),
     ),
 ]

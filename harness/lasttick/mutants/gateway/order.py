@@ -34,20 +34,25 @@ def first_catalogue_stays(right: Any) -> Callable[..., Any]:
     return now
 
 
-def denied_after_the_fact(right: Any) -> Callable[..., Any]:
-    """The policy is asked when the executor is done: the answer is the same, and the third party has been asked."""
+def after_the_fact(code: str) -> Callable[[Any], Callable[..., Any]]:
+    """What is refused with this code is refused when the executor is done: the answer is the same, and the third party
+    has been asked."""
 
-    async def execute(self: ToolGatewayService, admitted: Admitted, body: dict[str, Any]) -> Any:
-        try:
-            return await right(self, admitted, body)
-        except Refused as refused:
-            if refused.refusal.code == "POLICY_DENIED":
-                tool = body["toolName"]
-                known = self._catalogue.tools()
-                await self._executors.run(known.entries[tool], tool, body["action"], body["input"], run_id="")
-            raise
+    def wrong(right: Any) -> Callable[..., Any]:
+        async def execute(self: ToolGatewayService, admitted: Admitted, body: dict[str, Any]) -> Any:
+            try:
+                return await right(self, admitted, body)
+            except Refused as refused:
+                if refused.refusal.code == code:
+                    tool, action = body["toolName"], body["action"]
+                    known = self._catalogue.tools()
+                    if known.registry.access_of(tool, action) is not None:
+                        await self._executors.run(known.entries[tool], tool, action, body["input"], run_id="")
+                raise
 
-    return execute
+        return execute
+
+    return wrong
 
 
 def asked_first(name: str, refusal: Refusal) -> Callable[[Any], Callable[..., Any]]:
@@ -113,7 +118,14 @@ MUTANTS = [
         breaks="GW-08",
         text="the policy is asked when the third party has been",
         killed_by=CHANGED + "[denied]",
-        patch=lambda seam: seam.wrap(ToolGatewayService, "execute", denied_after_the_fact),
+        patch=lambda seam: seam.wrap(ToolGatewayService, "execute", after_the_fact("POLICY_DENIED")),
+    ),
+    Mutant(
+        "gateway/manifest-after-executor",
+        breaks="GW-07",
+        text="the manifest is asked when the third party has been",
+        killed_by="gateway/manifest/what-is-taken-out-of-the-manifest-is-refused[internal]",
+        patch=lambda seam: seam.wrap(ToolGatewayService, "execute", after_the_fact("NOT_IN_MANIFEST")),
     ),
     Mutant(
         "gateway/policy-unchecked",

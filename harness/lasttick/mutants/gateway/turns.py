@@ -1,4 +1,4 @@
-"""Wrong versions of how a run's list travels, what stays as it was without one, and what the fence lets through."""
+"""Wrong versions of how a run's list travels, and of what stays as it was without one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from lasttick.reference.gateway import config_merge, humanwork
 from lasttick.reference.gateway.dispatch import Dispatch
 
 SAME_LIST = "gateway/lists/every-place-says-the-same-list"
-FENCE = "gateway/fence/the-program-sees-what-the-lists-let-through"
 AS_BEFORE = "gateway/flag-off/without-tools-nothing-is-different"
 
 
@@ -65,6 +64,11 @@ def without(option: str) -> Callable[[Any], Any]:
     return lambda right: lambda *given: [part for part in right(*given) if part != option]
 
 
+def no_toolset(right: Any) -> Callable[..., Any]:
+    """The program is told of its tools by the variable alone."""
+    return lambda program, prompt, mcp_tools: right(program, prompt, ())
+
+
 def terminal_too(right: Any) -> Callable[..., Any]:
     def argv(*given: Any) -> list[str]:
         return ["humanwork,terminal" if part == manifest.TOOLSET else part for part in right(*given)]
@@ -98,31 +102,6 @@ def variable_always(right: Any) -> Callable[..., Any]:
 
     def env(container: Mapping[str, str], **turn: Any) -> dict[str, str]:
         return {secret_fence.MCP_TOOLS: "", **right(container, **turn)}
-
-    return env
-
-
-def in_these_letters(name: str) -> bool:
-    """Only in upper case does a name sound like a secret."""
-    return any(part in name for part in secret_fence.DENIED_PARTS)
-
-
-def prefix_first(right: Any) -> Callable[..., Any]:
-    """A name with one of our prefixes passes, whatever else is in it."""
-    return lambda name, **turn: name.startswith(secret_fence.ALLOWED_PREFIXES) or right(name, **turn)
-
-
-def anything_else(right: Any) -> Callable[..., Any]:
-    """A list of what is denied in place of one of what is allowed."""
-    return lambda name, **turn: right(name, **turn) or not secret_fence.sounds_secret(name)
-
-
-def containers_first(right: Any) -> Callable[..., Any]:
-    """What the container says of org, run and tools wins over what the turn says."""
-
-    def env(container: Mapping[str, str], **turn: Any) -> dict[str, str]:
-        given = {name: container[name] for name in (secret_fence.ORG_ID, secret_fence.RUN_ID) if name in container}
-        return {**right(container, **turn), **given}
 
     return env
 
@@ -213,6 +192,14 @@ MUTANTS: list[Mutant] = [
         patch=lambda seam: seam.wrap(manifest, "resolve_specialist_toolsets", any_truth),
     ),
     Mutant(
+        "gateway/toolset-never-chosen",
+        breaks="GW-12",
+        ruling=10,
+        text="a turn with tools is started without -t humanwork, beside the terminal that prints the secret",
+        killed_by="gateway/flag-off/with-tools-every-channel-is-different",
+        patch=lambda seam: seam.wrap(secret_fence, "hermes_argv", no_toolset),
+    ),
+    Mutant(
         "gateway/toolset-with-flag-off",
         breaks="GW-12",
         text="the program is started with -t humanwork in every turn, and loses its own tools",
@@ -241,54 +228,5 @@ MUTANTS: list[Mutant] = [
         text="the server has resources and prompts, and is registered so: four tools more in every turn",
         killed_by=AS_BEFORE,
         patch=as_a_usual_server,
-    ),
-    Mutant(
-        "gateway/fence-passes-denied-names",
-        breaks="GW-13",
-        text="the parts of a name that sound like a secret are not looked at",
-        killed_by=FENCE,
-        patch=lambda seam: seam.replace(secret_fence, "sounds_secret", lambda name: False),
-    ),
-    Mutant(
-        "gateway/fence-prefix-first",
-        breaks="GW-13",
-        text="HERMES_API_KEY passes for its prefix",
-        killed_by=FENCE,
-        patch=lambda seam: seam.wrap(secret_fence, "passes", prefix_first),
-    ),
-    Mutant(
-        "gateway/fence-reads-upper-case-only",
-        breaks="GW-13",
-        text="a secret's name in other letters passes",
-        killed_by=FENCE,
-        patch=lambda seam: seam.replace(secret_fence, "sounds_secret", in_these_letters),
-    ),
-    Mutant(
-        "gateway/fence-passes-by-default",
-        breaks="GW-13",
-        text="a variable passes unless its name sounds like a secret, so DATABASE_URL does",
-        killed_by=FENCE,
-        patch=lambda seam: seam.wrap(secret_fence, "passes", anything_else),
-    ),
-    Mutant(
-        "gateway/fence-forwards-platform-token",
-        breaks="GW-13",
-        text="PLATFORM_API_TOKEN reaches the program, whose terminal prints it",
-        killed_by=FENCE,
-        patch=lambda seam: seam.replace(secret_fence, "FORWARDS", (*secret_fence.FORWARDS, "PLATFORM_API_TOKEN")),
-    ),
-    Mutant(
-        "gateway/fence-forgets-forwards",
-        breaks="GW-13",
-        text="the two tokens that are meant for the program are dropped for their names",
-        killed_by=FENCE,
-        patch=lambda seam: seam.replace(secret_fence, "FORWARDS", (secret_fence.PLATFORM_URL,)),
-    ),
-    Mutant(
-        "gateway/containers-run-wins",
-        breaks="GW-13",
-        text="an org or a run that stands in the container takes the place of the turn's",
-        killed_by=FENCE,
-        patch=lambda seam: seam.wrap(secret_fence, "hermes_env", containers_first),
     ),
 ]

@@ -6,12 +6,33 @@ from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
+import httpx
+
 from lasttick.mutants import Mutant
 from lasttick.reference.gateway import executors, http_json, tool_gateway_client
 from lasttick.reference.gateway.executors import Executors
 from lasttick.reference.gateway.humanwork import Humanwork
 
 UPSTREAM = "gateway/upstream/"
+
+
+def gives_up_early(right: Any) -> Callable[..., Any]:
+    def __init__(self: Executors, url: str | None, *, transport: Any, timeout_s: float) -> None:
+        right(self, url, transport=transport, timeout_s=timeout_s / 2)
+
+    return __init__
+
+
+def unforeseen(right: Any) -> Callable[..., Any]:
+    """Nobody thought of a connection that breaks."""
+
+    async def _result(self: Executors, request: Any) -> Any:
+        try:
+            return await right(self, request)
+        except httpx.TransportError as error:
+            raise RuntimeError("unforeseen") from error
+
+    return _result
 
 
 def waits_for_ever(right: Any) -> Callable[..., Any]:
@@ -89,11 +110,32 @@ MUTANTS = [
         patch=lambda seam: seam.wrap(Executors, "__init__", waits_for_ever),
     ),
     Mutant(
+        "gateway/upstream-gives-up-early",
+        breaks="GW-18",
+        text="a third party that answers within its bound is not waited for",
+        killed_by=UPSTREAM + "a-slow-third-party-is-waited-for-until-its-bound[-1]",
+        patch=lambda seam: seam.wrap(Executors, "__init__", gives_up_early),
+    ),
+    Mutant(
+        "gateway/upstream-down-is-unforeseen",
+        breaks="GW-18",
+        text="a third party that hangs up is an error that nobody caught",
+        killed_by=UPSTREAM + "a-broken-third-party-is-a-code[down]",
+        patch=lambda seam: seam.wrap(Executors, "_result", unforeseen),
+    ),
+    Mutant(
         "gateway/upstream-garbage-is-a-result",
         breaks="GW-18",
         text="whatever a third party answers with 200 is a result",
         killed_by=UPSTREAM + "a-broken-third-party-is-a-code[garbage]",
         patch=lambda seam: seam.replace(executors, "http_json", LooseJson),
+    ),
+    Mutant(
+        "gateway/infinity-is-a-number",
+        breaks="GW-18",
+        text="1e999 is read as infinity, which no answer can hold: the call ends in an error that nobody caught",
+        killed_by=UPSTREAM + "a-broken-third-party-is-a-code[garbage]",
+        patch=lambda seam: seam.replace(http_json, "_finite", float),
     ),
     Mutant(
         "gateway/upstream-words-passed-on",

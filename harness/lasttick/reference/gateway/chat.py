@@ -3,9 +3,13 @@
 | request | answer |
 |---|---|
 | `POST /v1/conversations/{id}/messages` `{text, skill?, channel?}` | 200 `{run_id, answer, conversation_id}` |
+| the same with `Prefer: respond-async` | 202 `{run_id, conversation_id}` at once; the turn goes on |
+| `GET /v1/conversations/{id}/messages` | 200 `{messages: [{role, text, run_id}]}`, oldest first |
 | `POST /v1/conversations/{id}/regenerate` `{text, skill?, channel?}` | the same |
 | `POST /v1/consultations` `{text}` | 200 `{answer}` |
 
+`Prefer` is RFC 7240's: who does not want to hold a connection open for a turn that takes minutes asks for the answer
+later.
 The platform's own staff chat with the admin token: a conversation without a dispatch org, so without a run and tools.
 """
 
@@ -19,29 +23,46 @@ from starlette.routing import Route
 
 from lasttick.reference.gateway import http_json
 from lasttick.reference.gateway.catalogue import Catalogue
+from lasttick.reference.gateway.conversations import Conversations
 from lasttick.reference.gateway.dispatch import Dispatch, Message, Turn
 from lasttick.reference.gateway.http_json import Refused
 from lasttick.reference.gateway.secret import AdminToken
 
 CHANNEL = "chat"
 CONVERSATION_ID_MAX = 200
+LATER = "respond-async"
 
 
 class ChatSurface:
     """Routes over `dispatch`."""
 
-    def __init__(self, *, catalogue: Catalogue, dispatch: Dispatch, admin: AdminToken | None) -> None:
+    def __init__(
+        self, *, catalogue: Catalogue, conversations: Conversations, dispatch: Dispatch, admin: AdminToken | None
+    ) -> None:
         self._catalogue = catalogue
+        self._conversations = conversations
         self._dispatch = dispatch
         self._admin = admin
         self.routes = [
             Route("/v1/conversations/{conversation_id}/messages", self.messages, methods=["POST"]),
+            Route("/v1/conversations/{conversation_id}/messages", self.get_messages, methods=["GET"]),
             Route("/v1/conversations/{conversation_id}/regenerate", self.regenerate, methods=["POST"]),
             Route("/v1/consultations", self.consultations, methods=["POST"]),
         ]
 
     async def messages(self, request: Request) -> Response:
-        return _turn(await self._dispatch.main(await self._message(request)))
+        message = await self._message(request)
+        if not _may_answer_later(request):
+            return _turn(await self._dispatch.main(message))
+        run_id = self._dispatch.begin(message)
+        answer = http_json.json_answer(202, {"run_id": run_id, "conversation_id": message.conversation_id})
+        answer.headers["preference-applied"] = LATER
+        return answer
+
+    async def get_messages(self, request: Request) -> Response:
+        org_id = self._org(request)
+        found = self._conversations.messages(org_id, request.path_params["conversation_id"])
+        return http_json.json_answer(200, {"messages": found})
 
     async def regenerate(self, request: Request) -> Response:
         return _turn(await self._dispatch.regen(await self._message(request)))
@@ -89,6 +110,11 @@ def _text(body: dict[str, Any]) -> str:
         else:
             return text
     raise http_json.bad_request("`text` is none", "text that is not blank, without NUL and lone surrogates")
+
+
+def _may_answer_later(request: Request) -> bool:
+    preferences = ",".join(request.headers.getlist("prefer")).split(",")
+    return any(preference.strip(" \t").lower() == LATER for preference in preferences)
 
 
 def _turn(turn: Turn) -> Response:

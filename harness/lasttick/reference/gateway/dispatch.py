@@ -59,9 +59,17 @@ class Dispatch:
         self._entropy = entropy
 
     async def main(self, message: Message) -> Turn:
-        """A new message. Raises Refused (AGENT_*)."""
+        """A new message and its answer. Raises Refused (AGENT_*)."""
         self._conversations.add_inbound(message.org_id, message.conversation_id, message.text)
         return await self._turn(message, self.resolve(message))
+
+    def begin(self, message: Message) -> str | None:
+        """A new message whose turn goes on while nobody waits for it; the id of its run, which is active now."""
+        self._conversations.add_inbound(message.org_id, message.conversation_id, message.text)
+        resolved = self.resolve(message)
+        run_id = self._run(message, resolved)
+        self._in_flight.go_on(self._answer(message, resolved, run_id))
+        return run_id
 
     async def regen(self, message: Message) -> Turn:
         """Another answer to a message that is there already. Raises Refused (AGENT_*)."""
@@ -85,24 +93,33 @@ class Dispatch:
         return manifest.resolve_specialist_toolsets(organisation.flags.get("tool_dispatch_enabled"), pairs)
 
     async def _turn(self, message: Message, resolved: Resolved) -> Turn:
-        org_id, conversation_id, run_id = message.org_id, message.conversation_id, None
-        if org_id is not None:
-            metadata = manifest.run_metadata(INBOUND, message.channel, resolved.mcp_tools)
-            run_id = self._runs.create_run(org_id, conversation_id, metadata).id
+        run_id = self._run(message, resolved)
+        answer = await self._answer(message, resolved, run_id)
+        return Turn(run_id, message.conversation_id, answer)
+
+    def _run(self, message: Message, resolved: Resolved) -> str | None:
+        """The id of a new run for the message; None without a dispatch org."""
+        if message.org_id is None:
+            return None
+        metadata = manifest.run_metadata(INBOUND, message.channel, resolved.mcp_tools)
+        return self._runs.create_run(message.org_id, message.conversation_id, metadata).id
+
+    async def _answer(self, message: Message, resolved: Resolved, run_id: str | None) -> str:
+        """The agent's answer, stored; the run is over then, and also when there is none."""
         try:
             wire = manifest.chat_wire(
-                conversation_id=conversation_id,
+                conversation_id=message.conversation_id,
                 text=message.text,
-                org_id=org_id,
+                org_id=message.org_id,
                 run_id=run_id,
                 toolsets=resolved.toolsets,
                 mcp_tools=resolved.mcp_tools,
             )
             answer = await self._in_flight.wait(self._agent.chat(wire))
-            self._conversations.add_answer(org_id, conversation_id, answer, run_id)
+            self._conversations.add_answer(message.org_id, message.conversation_id, answer, run_id)
         except BaseException:
             # Whatever ended the turn, its manifest ends with it (ruling 12).
             if run_id is not None:
                 self._runs.finish(run_id)
             raise
-        return Turn(run_id, conversation_id, answer)
+        return answer

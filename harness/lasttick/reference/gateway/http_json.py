@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -78,13 +79,14 @@ async def read_body(receive: Any) -> bytes:
     return b"".join(chunks)
 
 
-def parse_object(body: bytes) -> dict[str, Any] | None:
-    """The JSON object that `body` is; None for everything else: other JSON, NaN, not UTF-8, deeper than 64."""
+def parse_object(body: bytes, depth_max: int = DEPTH_MAX) -> dict[str, Any] | None:
+    """The JSON object that `body` is; None for everything else: other JSON, a number that is none (NaN) or that no
+    float holds (1e999), not UTF-8, deeper than `depth_max`. What is returned can be written as JSON again."""
     try:
-        value = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
+        value = json.loads(body.decode("utf-8"), parse_constant=_no_constant, parse_float=_finite)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) and not deeper_than(DEPTH_MAX, value, body) else None
+    return value if isinstance(value, dict) and not deeper_than(depth_max, value, body) else None
 
 
 async def object_of(request: Request) -> dict[str, Any]:
@@ -141,3 +143,11 @@ def _inside(value: Any) -> Any:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
+
+
+def _finite(text: str) -> float:
+    """`1e999` is JSON to its letters, but Python reads it as infinity, which is none when it is written again."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"no float holds {text}")
+    return value

@@ -78,10 +78,11 @@ class Platform:
             config.agent_url, secret=config.agent_secret, transport=transport, timeout_s=config.turn_s
         )
         self._in_flight = InFlight()
+        conversations = Conversations(self._database, clock)
         dispatch = Dispatch(
             catalogue=self.catalogue,
             runs=self.runs,
-            conversations=Conversations(self._database, clock),
+            conversations=conversations,
             agent=self._agent,
             in_flight=self._in_flight,
             entropy=entropy,
@@ -96,7 +97,9 @@ class Platform:
         guard = RunnerTokenGuard(
             service.execute, secret=config.agent_secret, jwt_door=JwtDoor(config.runner_jwt_secret, clock)
         )
-        chat = ChatSurface(catalogue=self.catalogue, dispatch=dispatch, admin=config.admin_token)
+        chat = ChatSurface(
+            catalogue=self.catalogue, conversations=conversations, dispatch=dispatch, admin=config.admin_token
+        )
         admin = AdminSurface(catalogue=self.catalogue, runs=self.runs, ledger=self.ledger, admin=config.admin_token)
         self.app = Starlette(
             routes=[Route(EXECUTE_PATH, guard, methods=["POST"]), *chat.routes, *admin.routes],

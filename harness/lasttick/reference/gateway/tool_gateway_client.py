@@ -74,7 +74,8 @@ class ToolGatewayClient:
         # Their messages may quote the request, so none goes on.
         except (httpx.HTTPError, httpx.InvalidURL, OSError):
             raise _failed("GATEWAY_UNREACHABLE", "the gateway is not reached", "an answer", "try later") from None
-        answer = None if content is None else _object(content)
+        # One deeper than what the gateway takes, since it wraps the result.
+        answer = None if content is None else http_json.parse_object(content, http_json.DEPTH_MAX + 1)
         if answer is not None and self._holds_credential(answer):
             raise _failed("GATEWAY_GARBAGE", "the gateway's answer repeats a credential", "a result", "report it")
         if status == 200 and answer is not None and answer.get("ok") is True and "result" in answer:
@@ -96,8 +97,7 @@ class ToolGatewayClient:
         headers = credentials(self._environ)
         if not headers:
             raise _failed("CREDENTIAL_NOT_CONFIGURED", "there is no credential for the gateway", "one", _ASK)
-        if not all(_HEADER_VALUE.fullmatch(value) for value in headers.values()):
-            # A line break would end the header and start one of a stranger's choice.
+        if not can_be_sent(headers):
             raise _failed(
                 "CREDENTIAL_UNUSABLE", "the credential for the gateway can not be sent", "printable ASCII", _ASK
             )
@@ -145,6 +145,11 @@ def credentials(environ: Mapping[str, str]) -> dict[str, str]:
     return {} if token is None else {"authorization": f"Bearer {token}"}
 
 
+def can_be_sent(headers: Mapping[str, str]) -> bool:
+    """Printable ASCII without outer blanks: a line break would end the header and start one of a stranger's choice."""
+    return all(_HEADER_VALUE.fullmatch(value) for value in headers.values())
+
+
 _ASK = "tell whoever runs the agent"
 
 
@@ -161,14 +166,3 @@ def _refused(status: int, answer: Mapping[str, Any] | None) -> ToolFailed:
         return _failed("GATEWAY_REDIRECTS", f"the gateway answered HTTP {status}", "an answer of its own", _ASK)
     name = "GATEWAY_ERROR" if status >= 400 else "GATEWAY_GARBAGE"
     return _failed(name, f"the gateway's answer, HTTP {status}, can not be read", "a result or a code", "try later")
-
-
-def _object(content: bytes) -> dict[str, Any] | None:
-    """A JSON object that can go on; one deeper than what the gateway takes, since it wraps the result."""
-    try:
-        value = json.loads(content)
-        json.dumps(value, allow_nan=False)
-    except (ValueError, RecursionError):
-        return None
-    too_deep = http_json.deeper_than(http_json.DEPTH_MAX + 1, value, content)
-    return value if isinstance(value, dict) and not too_deep else None

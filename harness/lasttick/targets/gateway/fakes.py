@@ -10,6 +10,7 @@ from lasttick_fakes.model import Asked, Say, Script
 from lasttick_fakes.model.script import Step, as_json
 from lasttick_fakes.thirdparty.log import Seen
 
+HELD_S = 1e6
 Send = Callable[..., Awaitable[Reply]]
 
 
@@ -60,6 +61,10 @@ class ModelHandle:
         told = Script(word, tuple(Say(step) if isinstance(step, str) else step for step in steps))
         answer = await self._send("PUT", f"{self.url}/scripts", as_json(told))
         assert answer.ok, f"the model refused the script: HTTP {answer.http_status}: {answer.body}"
+
+    async def hold(self, word: str) -> None:
+        """A turn with `word` in its prompt lasts as long as the world, unless somebody ends it."""
+        await self.script(word, Say("Done.", after_s=HELD_S))
 
     async def requests(self, after: int = 0) -> list[Asked]:
         """The chat requests it got, in order (`raw` is empty here)."""

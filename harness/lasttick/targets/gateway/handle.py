@@ -137,8 +137,12 @@ class Gateway:
         channel: str | None = None,
         conversation_id: str | None = None,
         regenerate: bool = False,
+        later: bool = False,
     ) -> ChatAnswer:
-        """One message of a person, and the answer. `org_id` None: the platform's own staff, without a dispatch org."""
+        """One message of a person, and the answer. `org_id` None: the platform's own staff, without a dispatch org.
+
+        `later`: the person asks to be told the run at once, and the turn goes on; there is no answer then.
+        """
         world = self._world
         ref = world.next_ref("m")
         conversation_id = conversation_id or f"conversation-{ref}"
@@ -148,7 +152,8 @@ class Gateway:
         token = self.secrets.admin_token if org_id is None else self.chat_token(org_id)
         world.trace.emit(actor, "chat.start", ref, site=site, text=text, skill=skill, conversation_id=conversation_id)
         path = f"/v1/conversations/{conversation_id}/{site}"
-        answer = ChatAnswer.of(await self._send("POST", self.platform_url + path, body, bearer=token))
+        prefer = {"prefer": "respond-async"} if later else {}
+        answer = ChatAnswer.of(await self._send("POST", self.platform_url + path, body, bearer=token, headers=prefer))
         world.trace.emit(
             actor, "chat.end", ref, run_id=answer.run_id, http_status=answer.http_status, answer=answer.answer
         )

@@ -1,7 +1,8 @@
 """`lasttick serve gateway` for somebody who wants to look: platform, agent, agent program and the fakes, one tree.
 
 Secrets are made once and kept in files of the identity folder, readable by their owner only; what the environment says
-wins. One organisation `demo` may look up its orders. Source: DESIGN "What a user sees".
+wins. Two organisations, `demo` and `other`, may look up orders and use a shop; `check.env` has what a check needs.
+Source: DESIGN "What a user sees".
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,23 +28,27 @@ from lasttick.reference.hostagent import private_file
 from lasttick.reference.hostagent.start_error import StartError
 from lasttick.reference.hostagent.tokens import TOKEN, TOKEN_BYTES, token_urlsafe
 from lasttick.targets.children import POLL_S, Child, ChildFailed
-from lasttick.targets.gateway import serve
+from lasttick.targets.gateway import check_env, serve
 from lasttick.targets.gateway.container import LANGUAGE, hermes_home, prepare
+from lasttick.targets.gateway.secrets import runner_token
 from lasttick.targets.gateway.serve import PlatformOptions
 from lasttick.targets.serve import log_to_stderr, mutant_applied
 from lasttick.targets.server import ServeError, listen_on_loopback
 from lasttick_fakes.model import Call, Say, Script
 from lasttick_fakes.model.script import as_json
 
-ORG = "demo"
-CHAT_FILE = "gateway_chat_token.json"
+ORG, OTHER = "demo", "other"
+CHAT_FILES = {ORG: "gateway_chat_token.json", OTHER: "gateway_other_chat_token.json"}
 FILES = {
     "AGENT_SERVICE_SECRET": "gateway_agent_secret.json",
     "RUNNER_JWT_SECRET": "gateway_jwt_key.json",
     "PLATFORM_ADMIN_TOKEN": "gateway_admin_token.json",
 }
+HELD_S = 3600.0
+"""A turn with this word in its message lasts until somebody ends it: the agent does, after its `--turn`."""
 SCRIPTS = (
     Script("order", (Call.one("order_lookup__lookup", order_id="A-1"), Say("I found this: {result}"))),
+    Script("Hold", (Say("Done.", after_s=HELD_S),)),
     Script("*", (Say("Ask me about your order."),)),
 )
 ORDER = {"status": "on its way", "carrier": "a snail"}
@@ -66,18 +71,20 @@ async def _trial(options: PlatformOptions, environ: Mapping[str, str]) -> None:
     with listen_on_loopback(options.host, options.port) as listener:
         try:
             secrets = {name: environ.get(name) or _kept(folder / file) for name, file in FILES.items()}
-            chat_token = _kept(folder / CHAT_FILE)
+            chat_tokens = {org_id: _kept(folder / file) for org_id, file in CHAT_FILES.items()}
         except StartError as error:
             raise ServeError(str(error)) from error
         own_url = "http://{}:{}".format(*listener.getsockname()[:2])
-        async with _companions(options, own_url, secrets["AGENT_SERVICE_SECRET"], folder) as (agent, third_party):
+        async with _companions(options, own_url, secrets["AGENT_SERVICE_SECRET"], folder) as parts:
 
             def demo(platform: Platform) -> None:
-                platform.catalogue.put_org(ORG, _org(chat_token))
+                for org_id, token in chat_tokens.items():
+                    platform.catalogue.put_org(org_id, _org(token))
+                check_env.write_env(folder, _environ_of_check(own_url, parts, secrets, chat_tokens))
                 _say_how(own_url, folder)
 
             await serve.platform(
-                replace(options, identity_dir=folder, agent_url=agent, third_party_url=third_party),
+                replace(options, identity_dir=folder, agent_url=parts.agent, third_party_url=parts.third_party),
                 {**environ, **secrets},
                 listener,
                 demo,
@@ -99,9 +106,30 @@ def _kept(path: Path) -> str:
 def _org(chat_token: str) -> dict[str, Any]:
     return {
         "chat_tokens": [chat_token],
-        "bindings": [{"slug": "order_lookup", "state": "published"}],
-        "skills": {"orders": ["order_lookup"]},
+        "bindings": [{"slug": slug, "state": "published"} for slug in ("order_lookup", "shop")],
+        "skills": {"orders": ["order_lookup"], "shop": ["shop"]},
         "flags": {"tool_dispatch_enabled": True},
+    }
+
+
+def _environ_of_check(
+    url: str, parts: Parts, secrets: Mapping[str, str], chat_tokens: Mapping[str, str]
+) -> dict[str, str]:
+    """What the profile `seed-gateway` asks of its environment, but for the runs; and what opens those."""
+    wall_s = SystemClock().wall().timestamp()
+    tokens = {org_id: runner_token(secrets["RUNNER_JWT_SECRET"], wall_s, org_id, {}) for org_id in (ORG, OTHER)}
+    return {
+        "LASTTICK_TARGET_URL": url,
+        "LASTTICK_MODEL_URL": parts.model,
+        "LASTTICK_THIRD_PARTY_URL": parts.third_party,
+        "LASTTICK_ORG": ORG,
+        "LASTTICK_OTHER_ORG": OTHER,
+        "LASTTICK_AGENT_SECRET": secrets["AGENT_SERVICE_SECRET"],
+        "LASTTICK_RUNNER_TOKEN": tokens[ORG],
+        "LASTTICK_OTHER_TOKEN": tokens[OTHER],
+        "LASTTICK_ADMIN_TOKEN": secrets["PLATFORM_ADMIN_TOKEN"],
+        "CHAT_TOKEN": chat_tokens[ORG],
+        "OTHER_CHAT_TOKEN": chat_tokens[OTHER],
     }
 
 
@@ -110,15 +138,25 @@ def _say_how(url: str, folder: Path) -> None:
         "try: curl %s/v1/conversations/1/messages -H 'content-type: application/json' "
         '-H "authorization: Bearer $(jq -r .token %s)" -d \'{"text": "Where is my order?", "skill": "orders"}\'',
         url,
-        folder / CHAT_FILE,
+        folder / CHAT_FILES[ORG],
     )
+    log.info("check: . %s, then as docs/gateway.md says", folder / check_env.NAME)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Where the platform's companions are."""
+
+    agent: str
+    model: str
+    third_party: str
 
 
 @asynccontextmanager
 async def _companions(
     options: PlatformOptions, platform_url: str, agent_secret: str, folder: Path
-) -> AsyncIterator[tuple[str, str]]:
-    """The URLs of an agent and a third party, which end with the block. Raises ServeError."""
+) -> AsyncIterator[Parts]:
+    """An agent, a model and a third party, which end with the block. Raises ServeError."""
     logs = folder / "logs"
     children = [
         Child([name, "--port", "0"], logs / f"{name}.log", begin=_begin, environ=_plain())
@@ -139,7 +177,7 @@ async def _companions(
         mutant = [] if options.mutant is None else ["--mutant", options.mutant]
         arguments = ["agent", "--port", "0", "--turn", str(options.turn_s), *mutant]
         children.append(Child(arguments, logs / "agent.log", begin=_begin, environ=environ))
-        yield await _ready(children[-1]), third_party
+        yield Parts(await _ready(children[-1]), model, third_party)
     finally:
         await asyncio.gather(*(asyncio.to_thread(_end, child) for child in children))
 
