@@ -45,6 +45,8 @@ class Habits:
     """A command that the helper model denied is put to a person, who may allow it once."""
     remembers_smart_approvals: bool
     """What the helper model approved is not judged again in that session, nor anything of its class (read)."""
+    repeats_reasoning: bool
+    """What the model thought goes back to it with the conversation."""
     keeps_interrupted_text: bool
     """What the model had said when it was interrupted stays in the conversation, and gives it a title."""
 
@@ -69,6 +71,7 @@ HABITS: dict[str, Habits] = {
         asks_before_v4a=False,
         asks_after_smart_deny=False,
         remembers_smart_approvals=True,
+        repeats_reasoning=True,
         keeps_interrupted_text=False,
     ),
     "0.19.0": Habits(
@@ -86,6 +89,7 @@ HABITS: dict[str, Habits] = {
         asks_before_v4a=True,
         asks_after_smart_deny=True,
         remembers_smart_approvals=False,
+        repeats_reasoning=False,
         keeps_interrupted_text=True,
     ),
 }

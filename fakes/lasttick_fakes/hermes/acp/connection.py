@@ -37,7 +37,7 @@ class Connection:
             return
         self.on_event("hermes.sent", {"frame": frame})
 
-    def update(self, session_id: str, kind: str, **fields: Any) -> None:
+    def update(self, session_id: str, kind: str, /, **fields: Any) -> None:
         self.send(frames.update(session_id, kind, fields))
 
     async def ask(self, session_id: str, options: Sequence[Frame], tool_call: Mapping[str, Any]) -> str | None:

@@ -21,6 +21,8 @@ def replay(session: AcpSession, connection: Connection) -> None:
     called: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for message in session.history:
         role, content = message["role"], message["content"]
+        if thought := message.get("reasoning_content"):
+            connection.update(session.session_id, "agent_thought_chunk", content=frames.text(thought))
         if role in _CHUNKS and content:
             connection.update(session.session_id, _CHUNKS[role], content=frames.text(content))
         for call in message.get("tool_calls", ()):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lasttick_fakes.hermes.acp.screen import DEFAULT_MODE
+from lasttick_fakes.hermes.model_client import Spoken
 
 _COUNTED = {
     "inputTokens": "prompt_tokens",
@@ -54,6 +55,17 @@ class AcpSession:
         if merges and self.history and self.history[-1]["role"] == "user":
             text = f"{self.history.pop()['content']}\n\n{text}"
         self.history.append({"role": "user", "content": text})
+
+    def keep(self, spoken: Spoken) -> None:
+        """Put what the model said into the conversation, what it thought included."""
+        thought = {"reasoning_content": spoken.reasoning} if spoken.reasoning else {}
+        self.history.append({**spoken.as_message(), **thought})
+
+    def told(self, reasoning: bool) -> list[dict[str, Any]]:
+        """The conversation as the model is told it, with or without what it thought."""
+        if reasoning:
+            return self.history
+        return [{key: value for key, value in one.items() if key != "reasoning_content"} for one in self.history]
 
     def prompts(self) -> int:
         return sum(message["role"] == "user" for message in self.history)

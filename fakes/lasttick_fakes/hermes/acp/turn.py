@@ -41,8 +41,8 @@ class Pace:
     prompt_s: float = 0.1
     cancel_s: float = 0.1
     """Between a cancel while the model answers and the end of the prompt."""
-    updates_s: float = 0.002
-    """Between the answer to session/new and the updates that belong to it."""
+    updates_s: float = 0.0
+    """Between the answer to session/new and the updates that belong to it: they may come after the next request."""
 
     def scaled(self, factor: float) -> Pace:
         return Pace(*(value * factor for value in (self.first_prompt_s, self.prompt_s, self.cancel_s, self.updates_s)))
@@ -94,11 +94,11 @@ class AcpTurn:
             if spoken is None:
                 return self._interrupted()
             if spoken.calls:
-                self._session.history.append(spoken.as_message())
+                self._session.keep(spoken)
                 self._session.history += await self._results(spoken.calls)
                 continue
             if spoken.text.strip():
-                self._session.history.append(spoken.as_message())
+                self._session.keep(spoken)
                 return spoken.text
             empty += 1
             if empty == EMPTY_TRIES:
@@ -110,7 +110,7 @@ class AcpTurn:
     async def _asked(self) -> Spoken | None:
         """One model call; None when a cancel came into it. Raises ModelFailed."""
         self._heard = ""
-        messages = [{"role": "system", "content": SYSTEM_PROMPT}, *self._session.history]
+        messages = [{"role": "system", "content": SYSTEM_PROMPT}, *self._session.told(self._habits.repeats_reasoning)]
         asking = asyncio.create_task(
             self._model.ask(messages, self._toolbox.functions(), self._piece), name="hermes asks its model"
         )

@@ -82,6 +82,7 @@ class AcpBench:
         self._stream: LineStream | None = None
         self._reader: asyncio.Task[None] | None = None
         self._next_id = 0
+        self._news = asyncio.Event()
         scripts(self.model)
 
     async def _main(self, stream: LineStream, env: Mapping[str, str]) -> None:
@@ -107,6 +108,7 @@ class AcpBench:
     async def _read(self, stream: LineStream) -> None:
         async for line in stream.lines():
             self.frames.append((self.loop.time(), json.loads(line)))
+            self._news.set()
         self.ended = True
 
     def send(self, frame: Mapping[str, Any]) -> None:
@@ -127,12 +129,15 @@ class AcpBench:
         if self._reader is not None:
             await self._reader
 
-    async def wait_for(self, found: Callable[[], Any], seconds: float = 200.0) -> Any:
-        """What `found` finds, as soon as it finds something."""
-        end_s = self.loop.time() + seconds
+    async def wait_for(self, found: Callable[[], Any]) -> Any:
+        """What `found` finds, as soon as a frame lets it find something."""
         while not (value := found()):
-            assert self.loop.time() < end_s, [frame for _, frame in self.frames[-5:]]
-            await asyncio.sleep(0.001)
+            self._news.clear()
+            try:
+                async with asyncio.timeout(200):
+                    await self._news.wait()
+            except TimeoutError:
+                raise AssertionError([frame for _, frame in self.frames[-5:]]) from None
         return value
 
     # -- a client

@@ -29,7 +29,9 @@ class Line:
 
 def recordings() -> list[str]:
     """`version/name` of each."""
-    return [f"{file.parent.name}/{file.stem}" for file in sorted(FIXTURES.glob("*/acp_*.jsonl")) if "__" not in file.stem]
+    return [
+        f"{file.parent.name}/{file.stem}" for file in sorted(FIXTURES.glob("*/acp_*.jsonl")) if "__" not in file.stem
+    ]
 
 
 def read(name: str) -> list[Line]:
@@ -40,7 +42,7 @@ def read(name: str) -> list[Line]:
 def model_side(name: str) -> list[dict[str, Any]]:
     """The requests to the model, but for those on the side."""
     lines = [json.loads(line) for line in (FIXTURES / f"{name}__llm_side.jsonl").read_text().splitlines()]
-    return [one for one in lines if one["method"] == "POST" and one["scenario"] != "<aux>"]
+    return [one for one in lines if one.get("method") == "POST" and one["scenario"] != "<aux>"]
 
 
 def masked(frames: list[dict[str, Any]], folder: str) -> list[dict[str, Any]]:
