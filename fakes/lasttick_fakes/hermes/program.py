@@ -6,8 +6,8 @@ calls, time-outs, the breaker, calls that are made again when a server died, HTT
 reply looks like to the model, `terminal` with the agent's environment, the requests to the model and their
 repetition, the lines around the answer, exit status. Does not model: sampling and elicitation, `list_changed`,
 keepalive, OAuth, warnings about loops, approvals, every other tool of its own, memory, skills, sessions on disk, ACP
-(see `acp/`), the process between agent and child, and the seconds that the program needs to start. Source: contract hermes,
-sections 1 to 3; tests/fakes/hermes.
+(see `acp/`), the process between agent and child, and the seconds that the program needs to start. Source: contract
+hermes, sections 1 to 3; tests/fakes/hermes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What does the agent do to files, and what does it show a person before? `write_file`, `patch`, `read_file`.
 
-Files are real, and only those inside the session's folder: a path that leads out of it is refused, whatever a person
-allowed, because this is a fake. Relative paths start at that folder. Source: contract hermes, section 4.4; results for
-the model: recorded.
+Files are real, and only those inside the session's folder: a path that leads out of it is asked about like any other,
+but never read or written, whatever a person allowed, because this is a fake. Relative paths start at that folder.
+Source: contract hermes, section 4.4; results for the model: recorded.
 """
 
 from __future__ import annotations
@@ -161,9 +161,10 @@ def _inside(folder: Path, path: str) -> Path:
 
 
 def _read(folder: Path, path: str) -> str | None:
-    place = _inside(folder, path)
+    """What is outside is not there."""
+    place = inside(folder, path)
     try:
-        return place.read_text(encoding="utf-8", errors="replace") if place.exists() else None
+        return place.read_text(encoding="utf-8", errors="replace") if place is not None and place.exists() else None
     except OSError:
         raise BadEdit(f"Cannot edit non-file path: {path}") from None
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 Frame: TypeAlias = dict[str, Any]
 
-PARSE_LIMIT_BYTES = 1 << 26
+LINE_BYTES_MAX = 1 << 26
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603

@@ -47,7 +47,7 @@ class Dev:
             about = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {}}
             return {**head, "result": about}
         if body["method"] == "tools/list":
-            tools = [{"name": name, "inputSchema": {}} for name in ("tap", "busy_rpc", "busy_iserror")]
+            tools: list[Any] = [{"name": name, "inputSchema": {}} for name in ("tap", "busy_rpc", "busy_iserror")]
             return {**head, "result": {"tools": tools}}
         if body["params"]["name"] == "busy_rpc":
             return {**head, "error": {"code": -32000, "message": busy}}
@@ -73,7 +73,6 @@ class AcpBench:
         self.files: dict[Path, str] = {}
         self.events: list[tuple[str, dict[str, Any]]] = []
         self.frames: list[tuple[float, dict[str, Any]]] = []
-        self.ended = False
         network = Network()
         network.serve("model:80", self.model)
         network.serve("127.0.0.1:8765", Dev())
@@ -109,7 +108,6 @@ class AcpBench:
         async for line in stream.lines():
             self.frames.append((self.loop.time(), json.loads(line)))
             self._news.set()
-        self.ended = True
 
     def send(self, frame: Mapping[str, Any]) -> None:
         self.write(json.dumps(frame).encode() + b"\n")
@@ -139,6 +137,12 @@ class AcpBench:
             except TimeoutError:
                 raise AssertionError([frame for _, frame in self.frames[-5:]]) from None
         return value
+
+    async def wait_for_end(self) -> None:
+        """The agent's side is closed."""
+        assert self._reader is not None
+        async with asyncio.timeout(10):
+            await self._reader
 
     # -- a client
 
@@ -173,8 +177,8 @@ class AcpBench:
         """The params of the agent's permission request with this id."""
 
         def found() -> dict[str, Any] | None:
-            mine = [f for _, f in self.frames if f.get("method") == "session/request_permission" and f["id"] == rpc_id]
-            return mine[0]["params"] if mine else None
+            mine = [frame["params"] for frame in self.permissions() if frame["id"] == rpc_id]
+            return mine[0] if mine else None
 
         params: dict[str, Any] = await self.wait_for(found)
         return params
@@ -184,6 +188,10 @@ class AcpBench:
 
     def outcome(self, rpc_id: int, outcome: Mapping[str, Any]) -> None:
         self.send({"jsonrpc": "2.0", "id": rpc_id, "result": {"outcome": outcome}})
+
+    def permissions(self) -> list[dict[str, Any]]:
+        """All questions so far."""
+        return [frame for _, frame in self.frames if frame.get("method") == "session/request_permission"]
 
     def updates(self, kind: str) -> list[dict[str, Any]]:
         found = [f["params"]["update"] for _, f in self.frames if f.get("method") == "session/update"]

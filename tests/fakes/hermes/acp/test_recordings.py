@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 from pathlib import Path
 
@@ -24,6 +25,11 @@ PAUSE_S = 0.15
 """A client that let so much time pass did so on purpose."""
 
 
+def has_seen(bench: AcpBench, count: int) -> bool:
+    """Whether that many frames have come whose place is compared."""
+    return len(recording.parted([frame for _, frame in bench.frames])[0]) >= count
+
+
 async def play(bench: AcpBench, lines: list[recording.Line]) -> None:
     """Send what the client sent, each frame after the agent's firm frames that it had seen, and as late."""
     recorded_ids = recording.session_ids([line.frame for line in lines])
@@ -33,7 +39,7 @@ async def play(bench: AcpBench, lines: list[recording.Line]) -> None:
         if not line.ours:
             seen += any(line.frame is one for one in firm)
         else:
-            await bench.wait_for(lambda seen=seen: len(recording.parted([f for _, f in bench.frames])[0]) >= seen)
+            await bench.wait_for(functools.partial(has_seen, bench, seen))
             if line.t_s - before_s > PAUSE_S:
                 await asyncio.sleep(line.t_s - before_s)
             text = json.dumps(line.frame).replace("/WORK", str(bench.folder))
