@@ -95,7 +95,10 @@ def with_dotenv(environ: Mapping[str, str], read: ReadText) -> dict[str, str]:
 
 
 def with_allowlist(text: str, allowlist: Sequence[str]) -> str:
-    """The file as the agent writes it again when something is allowed for good. Its comments are gone (section 4.4)."""
+    """The file as the agent writes it again when something is allowed for good. Its comments are gone (section 4.4).
+
+    Not modelled: that 0.17.0 writes all its defaults into it.
+    """
     data = yaml.safe_load(text)
     data = data if isinstance(data, dict) else {}
     return yaml.safe_dump({**data, ALLOWLIST: list(allowlist)}, sort_keys=False, allow_unicode=True)

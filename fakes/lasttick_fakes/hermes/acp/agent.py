@@ -77,7 +77,8 @@ class AcpAgent:
         elif "id" in message:
             self._request(message["id"], str(message["method"]), message.get("params"))
         elif message["method"] == "session/cancel" and not frames.problems("session/cancel", message.get("params")):
-            self._cancel(message["params"]["sessionId"])
+            # A task like every request, so that it comes after the prompt that was sent just before it.
+            self._background.start(self._cancel(message["params"]["sessionId"]), "hermes does session/cancel")
 
     # -- dispatch
 
@@ -196,7 +197,7 @@ class AcpAgent:
             self._connection.on_event("hermes.stuck", {"session_id": session.session_id})
             self._fail(rpc_id, frames.INTERNAL_ERROR, "Internal error", {"details": str(stuck)})
 
-    def _cancel(self, session_id: str) -> None:
+    async def _cancel(self, session_id: str) -> None:
         """Withdraws no permission request. A session that runs nothing takes no harm."""
         session = self._sessions.get(session_id)
         if session is not None:

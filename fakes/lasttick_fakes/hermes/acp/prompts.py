@@ -24,7 +24,6 @@ TITLE_CHARS_MAX = 80
 TITLED_PROMPTS = 2
 """A title is asked for after the first turns only."""
 _TITLE = "Give this conversation a title of three to seven words. Answer with the title only."
-_STEER = "/steer "
 
 
 class Prompts:
@@ -56,8 +55,9 @@ class Prompts:
 
     async def prompt(self, session: AcpSession, text: str) -> Frame:
         """The answer to a prompt. Raises Stuck."""
-        if text.startswith(_STEER) and not session.running:
-            guidance, before, session.interrupted = text.removeprefix(_STEER).strip(), session.interrupted, ""
+        command, rest = _parted(text)
+        if command == "/steer" and rest and not session.running:
+            guidance, before, session.interrupted = rest, session.interrupted, ""
             text = f"{before}\n\nUser correction/guidance after interrupt: {guidance}" if before else guidance
         if not text:
             return {"stopReason": "end_turn"}
@@ -124,8 +124,8 @@ class Prompts:
 
     def _local(self, session: AcpSession, text: str) -> str | None:
         """What the agent answers by itself; None for what goes to the model."""
-        name, _, rest = text[1:].partition(" ")
-        name, rest = name.lower(), rest.strip()
+        command, rest = _parted(text)
+        name = command.removeprefix("/").lower()
         if name == "help":
             return screen.help_text()
         if name == "version":
@@ -154,3 +154,9 @@ class Prompts:
 
     def _now(self) -> str:
         return self._clock.wall().isoformat()
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """The first word, and what comes behind it."""
+    words = text.split(maxsplit=1)
+    return words[0] if words else "", words[1].strip() if len(words) > 1 else ""

@@ -30,7 +30,7 @@ KINDS: Mapping[str, str] = {
 }
 """Every other tool is `other`."""
 OWN = frozenset({*KINDS, "todo", "memory", "session_search"})
-"""The agent's own tools have no `rawInput` and no `rawOutput`."""
+"""The agent's own tools have no `rawInput`, and fail by an error in their result."""
 TITLE_CHARS_MAX = 80
 _ICONS = {"completed": "✅", "in_progress": "🔄", "pending": "⏳", "cancelled": "✗"}
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
@@ -70,7 +70,7 @@ def ended(call_id: str, name: str, arguments: Mapping[str, Any], result: str) ->
     fields: Frame = {"kind": KINDS.get(name, "other"), "toolCallId": call_id}
     fields["status"] = "failed" if _failed(name, data) else "completed"
     fields["content"] = [frames.block(_outcome(name, arguments, result, data))]
-    if name not in OWN and data is None:
+    if data is None:  # the result of a server's tool, in its envelope
         fields["rawOutput"] = result
     return fields
 

@@ -65,6 +65,25 @@ def test_a_cancel_withdraws_no_question_and_the_prompt_ends_with_its_60_s(tmp_pa
     on_acp_bench(tmp_path, story)
 
 
+def test_a_cancel_right_behind_its_prompt_is_heard_and_steer_takes_the_cancelled_up(tmp_path: Path) -> None:
+    async def story(bench: AcpBench) -> None:
+        await bench.start()
+        session_id = await bench.new_session()
+        prompt = bench.prompt(session_id, "S_TEXT")
+        cancel(bench, session_id)
+        assert (await bench.answer(prompt))["error"] == INTERNAL
+        session_id = await bench.new_session()
+        prompt = bench.prompt(session_id, "S_LONG")
+        await asyncio.sleep(2)
+        cancel(bench, session_id)
+        await bench.answer(prompt)
+        await bench.answer(bench.prompt(session_id, "/steer rather S_TEXT"))
+        told = [asked for asked in bench.model.requests() if not asked.helper][-1].messages[-1]
+        assert told["content"] == "S_LONG\n\nUser correction/guidance after interrupt: rather S_TEXT"
+
+    on_acp_bench(tmp_path, story)
+
+
 @BOTH
 def test_after_a_cancelled_answer_the_conversation_goes_on_as_each_version_does(version: str, tmp_path: Path) -> None:
     async def story(bench: AcpBench) -> None:
@@ -166,6 +185,7 @@ def test_the_blocks_of_a_prompt_are_the_lines_of_one_message(tmp_path: Path) -> 
         ("/steer", "Usage: /steer <guidance>"),
         ("/queue later", "Queued for the next turn. (1 queued)"),
         ("/steer S_CLARIFY", "clarify finished"),
+        ("/help\nme", "Available commands:"),
         ("/unknown S_CLARIFY", "clarify finished"),
     ],
 )
