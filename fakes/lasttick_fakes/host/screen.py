@@ -1,0 +1,112 @@
+"""What does the host show? Texts and cards of each conversation, as they stand after every frame of the adapter.
+
+A card is a live object: the person who holds it sees its state change. Source: contract lineup C-1, C-2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from lasttick_fakes.host.shown import BUILT_IN, CardSent, Said, Sent, StateSent
+
+
+@dataclass(slots=True)
+class CardView:
+    """A card on the screen. `enabled`: it can be answered: not after a click until the adapter rejects it, and not once
+    it is closed. `states` are all that was said of it, in order."""
+
+    conversation_id: str
+    call_id: str
+    tool: str
+    title: str
+    prompt: str
+    expires_at: str
+    data: Mapping[str, Any]
+    state: str = "emitted"
+    enabled: bool = True
+    states: list[StateSent] = field(default_factory=list)
+
+    @property
+    def actions(self) -> dict[str, str]:
+        """id -> label of a choice."""
+        actions = self.data.get("action_group", {}).get("actions", ())
+        return {action["id"]: action["label"] for action in actions}
+
+    @property
+    def fields(self) -> list[str]:
+        """The ids of the fields of an input."""
+        return [one["id"] for one in self.data.get("fields", ())]
+
+    @property
+    def disposition(self) -> str | None:
+        """Of the newest state frame."""
+        return self.states[-1].disposition if self.states else None
+
+    @property
+    def reason(self) -> str | None:
+        """Of the newest state frame."""
+        return self.states[-1].reason if self.states else None
+
+    def action_id(self, choice: str) -> str:
+        """The id of the action that is called so, by its id or its label. Raises ValueError."""
+        if choice in self.actions:
+            return choice
+        found = [action_id for action_id, label in self.actions.items() if label == choice]
+        if len(found) != 1:
+            raise ValueError(
+                f"{choice!r} is {'several actions' if found else 'no action'} of the card {self.title!r}; "
+                f"expected one of {self.actions}; choose by id"
+            )
+        return found[0]
+
+
+class Screen:
+    """All conversations of one host. `states` of calls that are not on the screen are kept beside."""
+
+    def __init__(self) -> None:
+        self.said: list[Said] = []
+        self.cards: dict[str, CardView] = {}
+        self.loose: list[StateSent] = []
+
+    def show(self, sent: Sent, tools: Sequence[str]) -> None:
+        """`tools`: what this host has published. Raises ValueError for what may not be shown now."""
+        if isinstance(sent, Said):
+            if any(one.message_id == sent.message_id for one in self.said_in(sent.conversation_id)):
+                raise ValueError(f"message_id {sent.message_id!r} was shown before")
+            self.said.append(sent)
+        elif isinstance(sent, CardSent):
+            self._show_card(sent, tools)
+        else:
+            self._show_state(sent)
+
+    def said_in(self, conversation_id: str) -> list[Said]:
+        return [one for one in self.said if one.conversation_id == conversation_id]
+
+    def cards_in(self, conversation_id: str) -> list[CardView]:
+        return [card for card in self.cards.values() if card.conversation_id == conversation_id]
+
+    def _show_card(self, sent: CardSent, tools: Sequence[str]) -> None:
+        if sent.call_id in self.cards:
+            raise ValueError(f"call_id {sent.call_id!r} was shown before")
+        if sent.tool not in BUILT_IN and sent.tool not in tools:
+            raise ValueError(f"tool {sent.tool!r} is not in this host's inventory")
+        names = ("conversation_id", "call_id", "tool", "title", "prompt", "expires_at", "data")
+        self.cards[sent.call_id] = CardView(*(getattr(sent, name) for name in names))
+
+    def _show_state(self, sent: StateSent) -> None:
+        card = self.cards.get(sent.call_id)
+        if card is None or card.conversation_id != sent.conversation_id:
+            # An answer to a call that this conversation does not have: refused, and nobody's card changes.
+            if sent.disposition == "accepted":
+                raise ValueError(f"an answer to {sent.call_id!r} was accepted, which this conversation does not have")
+            self.loose.append(sent)
+            return
+        if sent.state is None:
+            raise ValueError(f"the card {sent.call_id!r} has no state")
+        if card.state not in ("emitted", sent.state):
+            raise ValueError(f"the card {sent.call_id!r} was {card.state} and is now {sent.state}")
+        card.states.append(sent)
+        card.state = sent.state
+        card.enabled = sent.state == "emitted"
