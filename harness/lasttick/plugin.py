@@ -75,7 +75,7 @@ class Settings:
         self.mutant = _mutant(self.target)
 
 
-SYSTEMS = ("hostagent", "gateway")
+SYSTEMS = ("hostagent", "gateway", "lineup")
 REFERENCE = "hostagent=reference"
 """What `--lasttick-target` says when it is not given."""
 

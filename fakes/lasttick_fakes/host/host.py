@@ -61,6 +61,7 @@ class ChatHost:
         self._people: dict[str, Person] = {}
         self._tools: tuple[str, ...] = ()
         self._messages = 0
+        self._links = 0
 
     # -- the link
 
@@ -72,6 +73,7 @@ class ChatHost:
         """Join an adapter. What it publishes belongs to this link: nothing is published yet."""
         await self.leave()
         self._wire, self._tools = wire, ()
+        self._links += 1
         self._write("came", None)
         self._on_event("host.link", {"way": "came"})
         self._reader = asyncio.create_task(self._read(wire), name="chat host")
@@ -107,7 +109,7 @@ class ChatHost:
         problem, sent = None, None
         try:
             sent = read_sent(data)
-            self.screen.show(sent, self._tools)
+            self.screen.show(sent, self._tools, self._links)
         except ValueError as error:
             problem = str(error) or type(error).__name__
         self._write("got", _shown(data), problem)
@@ -176,17 +178,22 @@ class ChatHost:
 
     async def send_raw(self, data: bytes) -> None:
         """Bytes as they are, as one frame. Raises ConnectionError when the host has no link."""
-        if self._wire is None:
-            raise ConnectionResetError("the host has no link to the adapter; expected one; let it come first")
+        wire = self._link()
         self._write("sent", _shown(data))
-        await self._wire.send(data)
+        await wire.send(data)
 
     def answered(self, card: CardView | None, call_id: str, conversation_id: str, payload: Mapping[str, Any]) -> None:
-        """A person is about to answer: the card goes grey until the adapter says otherwise."""
+        """A person is about to answer: the card goes grey until the adapter says otherwise. Raises ConnectionError."""
+        self._link()
         if card is not None:
             card.enabled = False
         about = {name: payload[name] for name in ("status", "result") if name in payload}
         self._on_event("card.answered", {"conversation_id": conversation_id, "call_id": call_id, **about})
+
+    def _link(self) -> Wire:
+        if self._wire is None:
+            raise ConnectionResetError("the host has no link to the adapter; expected one; let it come first")
+        return self._wire
 
     def next_message_id(self) -> str:
         self._messages += 1

@@ -63,23 +63,35 @@ class CardView:
 
 
 class Screen:
-    """All conversations of one host. `states` of calls that are not on the screen are kept beside."""
+    """All conversations of one host. `loose`: what was said of calls that are not on the screen."""
 
     def __init__(self) -> None:
         self.said: list[Said] = []
         self.cards: dict[str, CardView] = {}
         self.loose: list[StateSent] = []
+        self._links: dict[Said | str, int] = {}
+        """By which link a text or card came first."""
 
-    def show(self, sent: Sent, tools: Sequence[str]) -> None:
-        """`tools`: what this host has published. Raises ValueError for what may not be shown now."""
+    def show(self, sent: Sent, tools: Sequence[str], link: int) -> None:
+        """`tools`: what this host has published; `link`: the number of the link by which it came. An adapter that
+        cannot know whether the last link took a frame sends it again. Raises ValueError for what may not be shown.
+        """
         if isinstance(sent, Said):
+            if self._is_again(sent, link, sent in self.said):
+                return
             if any(one.message_id == sent.message_id for one in self.said_in(sent.conversation_id)):
                 raise ValueError(f"message_id {sent.message_id!r} was shown before")
             self.said.append(sent)
         elif isinstance(sent, CardSent):
-            self._show_card(sent, tools)
+            there = self.cards.get(sent.call_id)
+            if not self._is_again(sent.call_id, link, there is not None and _shows(there, sent)):
+                self._show_card(sent, tools)
         else:
             self._show_state(sent)
+
+    def _is_again(self, what: Said | str, link: int, is_same: bool) -> bool:
+        first = self._links.setdefault(what, link)
+        return is_same and link > first
 
     def said_in(self, conversation_id: str) -> list[Said]:
         return [one for one in self.said if one.conversation_id == conversation_id]
@@ -92,8 +104,7 @@ class Screen:
             raise ValueError(f"call_id {sent.call_id!r} was shown before")
         if sent.tool not in BUILT_IN and sent.tool not in tools:
             raise ValueError(f"tool {sent.tool!r} is not in this host's inventory")
-        names = ("conversation_id", "call_id", "tool", "title", "prompt", "expires_at", "data")
-        self.cards[sent.call_id] = CardView(*(getattr(sent, name) for name in names))
+        self.cards[sent.call_id] = CardView(*(getattr(sent, name) for name in _SHOWN))
 
     def _show_state(self, sent: StateSent) -> None:
         card = self.cards.get(sent.call_id)
@@ -110,3 +121,10 @@ class Screen:
         card.states.append(sent)
         card.state = sent.state
         card.enabled = sent.state == "emitted"
+
+
+_SHOWN = ("conversation_id", "call_id", "tool", "title", "prompt", "expires_at", "data")
+
+
+def _shows(card: CardView, sent: CardSent) -> bool:
+    return all(getattr(card, name) == getattr(sent, name) for name in _SHOWN)

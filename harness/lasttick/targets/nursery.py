@@ -5,8 +5,9 @@ first process world of a test process, loads what `lasttick serve` needs, and fo
 its own, with its own pid, signals, sockets and memory, that runs the very command line. When the test process goes, the
 nursery sees the end of its input and takes its children with it.
 
-    request, a line of JSON on standard input:   {"arguments": [...], "log": path, "out": path, "environ": {...},
-                                                  "only": whether these are all variables, "imports": modules to load}
+    request, a line of JSON on standard input:   {"arguments": [...], "log": path, "out": path, "into": path,
+                                                  "environ": {...}, "only": whether these are all variables,
+                                                  "folder": working folder or null, "imports": modules to load}
     answers, lines of JSON on standard output:   {"pid": n} for each request, and {"ended": n, "code": c} at each end
 """
 
@@ -68,10 +69,13 @@ class Nursery:
         environ: Mapping[str, str],
         out: Path = Path(os.devnull),
         *,
+        into: Path = Path(os.devnull),
         only: bool = False,
+        folder: Path | None = None,
         imports: Sequence[str] = (),
     ) -> Forked:
-        """Fork a part that runs `lasttick ARGUMENTS`, its standard error in `log`, its standard output in `out`.
+        """Fork a part that runs `lasttick ARGUMENTS`: standard error in `log`, standard output in `out`, standard input
+        from `into`; working in `folder`, if given.
 
         `only`: `environ` is the whole environment instead of an addition. `imports`: what this part needs beyond
         `NEEDED`; loaded once, for all parts that come later.
@@ -80,6 +84,8 @@ class Nursery:
             "arguments": list(arguments),
             "log": str(log),
             "out": str(out),
+            "into": str(into),
+            "folder": None if folder is None else str(folder),
             "environ": dict(environ),
             "only": only,
             "imports": list(imports),
@@ -216,10 +222,13 @@ def _become(request: dict[str, Any]) -> None:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        nothing = os.open(os.devnull, os.O_RDONLY)
+        into = os.open(request["into"], os.O_RDONLY)
         out, log = (os.open(request[name], os.O_WRONLY | os.O_APPEND) for name in ("out", "log"))
-        for source, target in ((nothing, 0), (out, 1), (log, 2)):
+        for source, target in ((into, 0), (out, 1), (log, 2)):
             os.dup2(source, target)
+            os.close(source)
+        if request["folder"] is not None:
+            os.chdir(request["folder"])
         if request["only"]:
             os.environ.clear()
         os.environ.update(request["environ"])

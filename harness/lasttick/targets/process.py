@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from lasttick.targets.gateway.options import GatewayOptions, GatewayPart
     from lasttick.targets.gateway.process import ProcessGateway
     from lasttick.targets.gateway.secrets import Secrets
+    from lasttick.targets.lineup.options import LineupOptions, LineupPart
+    from lasttick.targets.lineup.process import ProcessLineup
 
 SETTLE_S = 0.15
 
@@ -60,6 +62,7 @@ class ProcessWorld(World):
         """What the cloud had written when it was stopped at the world's end."""
         self._logs: list[Path] = []
         self._gateway: ProcessGateway | None = None
+        self._lineup_parts: list[ProcessLineup] = []
 
     # -- time
 
@@ -103,6 +106,12 @@ class ProcessWorld(World):
 
         self._gateway = ProcessGateway(self, options, number, secrets)
         return self._gateway
+
+    def lineup_part(self, options: LineupOptions, number: int) -> LineupPart:
+        from lasttick.targets.lineup.process import ProcessLineup
+
+        self._lineup_parts.append(ProcessLineup(self, options, number))
+        return self._lineup_parts[-1]
 
     @property
     def wall_s(self) -> float:
@@ -195,6 +204,8 @@ class ProcessWorld(World):
         rack = _http("GET", f"{self.rack_url}/v1/log")["log"]
         cloud = self._cloud_says() if self._cloud_log is None else self._cloud_log
         others = [] if self._gateway is None else self._gateway.history(lambda url: _http("GET", url))
+        for part in self._lineup_parts:
+            others += part.history(lambda url: _http("GET", url))
         return tell(self.trace, rack, cloud, self._start_ns, self._start_wall, others)
 
     def _cloud_says(self) -> list[dict[str, Any]]:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from lasttick.targets.gateway.client import ClientRung
     from lasttick.targets.gateway.options import GatewayOptions, GatewayPart
     from lasttick.targets.gateway.secrets import Secrets
+    from lasttick.targets.lineup.options import LineupOptions, LineupPart
 
 RACK = "127.0.0.1:7001"
 CLOUD = "127.0.0.1:7002"
@@ -145,6 +146,11 @@ class VirtualWorld(World):
         from lasttick.targets.gateway.virtual import VirtualGateway  # brings a database, which few worlds need
 
         return VirtualGateway(self, options, number, secrets)
+
+    def lineup_part(self, options: LineupOptions, number: int) -> LineupPart:
+        from lasttick.targets.lineup.virtual import VirtualLineup  # brings the ACP library, which few worlds need
+
+        return VirtualLineup(self, options, number)
 
     @property
     def wall_s(self) -> float:

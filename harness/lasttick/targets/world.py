@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from lasttick.targets.gateway.handle import Gateway
     from lasttick.targets.gateway.options import GatewayOptions, GatewayPart
     from lasttick.targets.gateway.secrets import Secrets
+    from lasttick.targets.lineup.handle import Lineup
+    from lasttick.targets.lineup.options import LineupOptions, LineupPart
 
 T = TypeVar("T")
 
@@ -64,6 +66,7 @@ class World(ABC):
         self._hosts: list[Host] = []
         self._cloud: CloudHandle | None = None
         self._gateways: list[Gateway] = []
+        self._lineups: list[Lineup] = []
         self._sessions = 0
         self._refs: dict[str, int] = {}
         self._clients = 0
@@ -175,6 +178,19 @@ class World(ABC):
     @abstractmethod
     def gateway_part(self, options: GatewayOptions, number: int, secrets: Secrets) -> GatewayPart:
         """The parts of this world's gateway `number` (from 0), not yet started."""
+
+    async def lineup(self, **options: Any) -> Lineup:
+        """Start a permission-card adapter: its agent, its model, its chat host. Options: the fields of
+        `lasttick.targets.lineup.options.LineupOptions`; `come=False`: the host is not there yet. Raises StartRefused.
+        """
+        from lasttick.targets.lineup.handle import begin
+
+        self._lineups.append(await begin(self, len(self._lineups), options))
+        return self._lineups[-1]
+
+    @abstractmethod
+    def lineup_part(self, options: LineupOptions, number: int) -> LineupPart:
+        """The parts of this world's adapter `number` (from 0), not yet started."""
 
     @property
     @abstractmethod
@@ -350,6 +366,8 @@ class World(ABC):
             await host.shut()
         for gateway in self._gateways:
             await gateway.shut()
+        for lineup in self._lineups:
+            await lineup.shut()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
