@@ -1,5 +1,6 @@
 """A fake chat host with a person before it, who clicks, types, or does not. Source: contract lineup."""
 
+from lasttick_fakes.host.app import HostApp
 from lasttick_fakes.host.errors import NotSeen
 from lasttick_fakes.host.host import ChatHost, Logged
 from lasttick_fakes.host.native import NativeSource
@@ -11,6 +12,7 @@ from lasttick_fakes.host.wires import LineWire, SocketWire, Wire, connect_socket
 __all__ = [
     "CardView",
     "ChatHost",
+    "HostApp",
     "LineWire",
     "Logged",
     "NativeSource",
