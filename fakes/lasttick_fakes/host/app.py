@@ -12,8 +12,9 @@
 | `GET /log?after=SEQ` | 200 `{"log": [{seq, t_ns, way, frame, problem}]}` |
 | `POST /link` `{"up": true or false}` | 200 `{"up"}`; the host comes or leaves; 502 when there is no adapter |
 
-A card that is not there is 404, an action that it does not have 400, a host without a link 409. Filters may be left out.
-What the adapter says to an answer comes later: look at the card. It listens on loopback only. Shown by tests/fakes/host/test_app.py.
+A card that is not there is 404, an action that it does not have 400, a host without a link 409. Filters may be left
+out. What the adapter says to an answer comes later: look at the card. It listens on loopback only.
+Shown by tests/fakes/host/test_app.py.
 """
 
 from __future__ import annotations
