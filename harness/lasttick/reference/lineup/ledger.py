@@ -1,7 +1,7 @@
 """What happened, so that a killed adapter can go on: every transition is one transaction, committed before its frame.
 
-An adapter whose epoch is over can write nothing more, so two of them on one file do not answer for each other. Frames to
-the host are rows before they are sent; what a killed adapter did not send, the next one sends.
+An adapter whose epoch is over can write nothing more, so two of them on one file do not answer for each other. Frames
+to the host are rows before they are sent; what a killed adapter did not send, the next one sends.
 Source: contract lineup C-4, C-8; LU-10, LU-16.
 """
 
@@ -34,6 +34,7 @@ PERMISSION: Final = "session/request_permission"
 CANCEL_TURN: Final = "session/cancel"
 UPDATE: Final = "session/update"
 REFUSED: Final = "refused"
+NOT_BEGUN: Final = 0
 TOLD: Final = "told"
 """Of a note: the person was told what became of a turn or of a call."""
 
@@ -95,7 +96,7 @@ class Ledger:
         self._clock = clock
         self._db = opened(path)
         self._step: Step = _no_step
-        self.epoch = 0
+        self.epoch = NOT_BEGUN
 
     def on_step(self, step: Step) -> None:
         self._step = step
@@ -109,10 +110,11 @@ class Ledger:
         """One transaction; `name` is that of its two steps. Rolled back by whatever is raised inside."""
         self._db.execute("BEGIN IMMEDIATE")
         try:
-            if self._epoch_there() != self.epoch:
+            there = self._epoch_there()
+            if self.epoch not in (NOT_BEGUN, there):
                 raise LedgerLost(
-                    f"epoch {self.epoch} of {self._path} is over, {self._epoch_there()} has begun; expected one adapter "
-                    "for a ledger (contract lineup C-4); stop one of the two"
+                    f"epoch {self.epoch} of {self._path} is over, {there} has begun; expected one adapter for a "
+                    "ledger (contract lineup C-4); stop one of the two"
                 )
             yield
             self._step(f"before commit: {name}")
@@ -122,20 +124,13 @@ class Ledger:
             raise
         self._step(f"after commit: {name}")
 
-    def begin_epoch(self) -> int:
-        """A new agent process: ids that it counts from 0 are told from those of the last one."""
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
+    def begin_epoch(self) -> None:
+        """A new agent process: ids that it counts from 0 are told from those of the last one. A transaction of its own.
+        Raises LedgerLost."""
+        with self.writing("epoch"):
             self._db.execute("UPDATE meta SET epoch = epoch + 1")
-            epoch = self._epoch_there()
-            self._step("before commit: epoch")
-            self._db.execute("COMMIT")
-        except BaseException:
-            self._roll_back()
-            raise
-        self.epoch = epoch
-        self._step("after commit: epoch")
-        return epoch
+            begun = self._epoch_there()
+        self.epoch = begun
 
     # -- writing
 
@@ -267,7 +262,8 @@ class Ledger:
 
     def _bodies(self, conversation_id: str, dir_: Dir, peer: Peer, type_: str) -> list[tuple[int, Any]]:
         rows = self._db.execute(
-            "SELECT seq, body FROM messages WHERE conversation_id = ? AND dir = ? AND peer = ? AND type = ? ORDER BY seq",
+            "SELECT seq, body FROM messages WHERE conversation_id = ? AND dir = ? AND peer = ? AND type = ? "
+            "ORDER BY seq",
             (conversation_id, dir_, peer, type_),
         )
         return [(seq, json.loads(body)) for seq, body in rows]
