@@ -18,6 +18,8 @@ from lasttick.targets.transports import memory_transport
 from lasttick_fakes.hermes.acp import AcpPrograms, Pace, run_acp
 from lasttick_fakes.model import Call, FakeModel, Say
 
+from ..bench import Programs
+
 HOME = Path("/home/agent/.hermes")
 CONFIG = """
 # the operator's own words
@@ -78,6 +80,8 @@ class AcpBench:
         network.serve("127.0.0.1:8765", Dev())
         self._transport = memory_transport(network)
         self.programs = AcpPrograms(self._main)
+        self.children = Programs()
+        """The stdio servers that it can start."""
         self._stream: LineStream | None = None
         self._reader: asyncio.Task[None] | None = None
         self._next_id = 0
@@ -89,7 +93,7 @@ class AcpBench:
         await run_acp(
             stream,
             env,
-            children=AcpPrograms(self._main),
+            children=self.children,
             transport=self._transport,
             read_config=self.files.get,
             write_config=self.files.__setitem__,
@@ -124,6 +128,7 @@ class AcpBench:
         if self._stream is not None:
             self.hang_up()
             await self.programs.close()
+        await self.children.ended()
         if self._reader is not None:
             await self._reader
 

@@ -12,6 +12,7 @@ from lasttick_fakes.hermes import HABITS
 from lasttick_fakes.hermes.acp import Pace
 from lasttick_fakes.model import Call, Say
 
+from ..bench import Child
 from .bench import AcpBench, on_acp_bench
 
 BOTH = pytest.mark.parametrize("version", sorted(HABITS))
@@ -241,6 +242,76 @@ def test_a_session_opened_again_replays_edits_with_their_end_and_what_was_though
         assert [kind for kind in kinds if kind != "session_info_update"] == wanted
 
     on_acp_bench(tmp_path, story)
+
+
+@BOTH
+def test_servers_of_a_new_session_are_there_for_all_and_broken_ones_are_not(version: str, tmp_path: Path) -> None:
+    async def story(bench: AcpBench) -> None:
+        bench.version = version
+        bench.children.children["lookup-server"] = child = Child()
+        bench.model.script("LOOK", Call.one("lookup"), Say("over"))
+        given: list[Any] = [
+            {"name": "s", "command": "lookup-server", "args": ["a"], "env": [{"name": "TOKEN", "value": "t"}]},
+            {"name": "gone", "command": "nobody", "args": [], "env": []},
+            {"name": "neither"},
+            {"type": "http", "name": "cut", "url": "http://127.0.0.1:1/mcp", "headers": []},
+            {"headers": 7},
+            "text",
+        ]
+        await bench.start()
+        await bench.call("session/new", cwd=str(tmp_path), mcpServers=given)
+        ((command, args, env),) = child.starts
+        assert (command, args, env["TOKEN"]) == ("lookup-server", ("a",), "t")
+        other = await bench.call("session/new", cwd=str(tmp_path), mcpServers=given[:1])
+        assert len(child.starts) == 1, "it is there already"
+        await bench.answer(bench.prompt(other["result"]["sessionId"], "LOOK"))
+        joint = "_" if version == "0.17.0" else "__"
+        assert bench.updates("tool_call")[0]["title"] == f"mcp{joint}s{joint}lookup"
+        assert "nonce n-77" in bench.updates("tool_call_update")[0]["rawOutput"]
+        assert not bench.permissions()
+
+    on_acp_bench(tmp_path, story)
+
+
+def test_two_sessions_share_a_server_and_call_it_one_after_the_other(tmp_path: Path) -> None:
+    async def story(bench: AcpBench) -> None:
+        async def slow(end: Any, arguments: Any) -> dict[str, Any]:
+            await asyncio.sleep(5)
+            return {"content": [{"type": "text", "text": "done"}]}
+
+        bench.children.children["lookup-server"] = child = Child(lookup=slow)
+        bench.model.script("LOOK", Call.one("lookup"), Say("over"))
+        await bench.start()
+        given = [{"name": "s", "command": "lookup-server", "args": [], "env": []}]
+        sessions = [
+            (await bench.call("session/new", cwd=str(tmp_path), mcpServers=given))["result"]["sessionId"]
+            for _ in range(2)
+        ]
+        for prompt in [bench.prompt(session_id, "LOOK") for session_id in sessions]:
+            await bench.answer(prompt)
+        assert (len(child.calls()), child.calling_max) == (2, 1)
+        assert bench.loop.time() > 10
+
+    on_acp_bench(tmp_path, story)
+
+
+def test_the_same_story_gives_the_same_frames(tmp_path: Path) -> None:
+    told: list[Any] = []
+
+    async def story(bench: AcpBench) -> None:
+        await bench.start()
+        session_id = await bench.new_session()
+        prompt = bench.prompt(session_id, "S_WRITE2")
+        await bench.asked(1)
+        bench.choose(1, "deny")
+        bench.choose(0, "deny")
+        await bench.answer(prompt)
+        await bench.answer(bench.prompt(session_id, "S_TODO"))
+        told.append((bench.frames, bench.events))
+
+    for _ in range(2):
+        on_acp_bench(tmp_path, story)
+    assert told[0] == told[1]
 
 
 def test_what_is_no_request_is_passed_over_and_wrong_params_are_named(tmp_path: Path) -> None:
