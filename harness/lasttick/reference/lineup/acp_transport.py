@@ -183,7 +183,3 @@ class AcpTransport:
             self._stream.write(text.encode() + b"\n")
         except (OSError, RuntimeError) as error:
             raise AgentGone(f"the agent takes no input: {shown(str(error))}") from error
-
-
-def _excerpt(line: bytes) -> str:
-    return line[:BODY_BYTES_MAX].decode("utf-8", "backslashreplace")
