@@ -181,7 +181,8 @@ class World(ABC):
 
     async def lineup(self, **options: Any) -> Lineup:
         """Start a permission-card adapter: its agent, its model, its chat host. Options: the fields of
-        `lasttick.targets.lineup.options.LineupOptions`; `come=False`: the host is not there yet. Raises StartRefused.
+        `lasttick.targets.lineup.options.LineupOptions`; `come=False`: the host is not there yet;
+        `crash_at`: the step at which its first run dies. Raises StartRefused.
         """
         from lasttick.targets.lineup.handle import begin
 

@@ -5,6 +5,7 @@ Source: contract lineup; contract world, "Scenario and world".
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,7 +80,7 @@ class Lineup:
     async def native(self) -> NativeSource:
         """The agent's own gateway, joined to the adapter's event source: the same one until it is closed."""
         if self._native is None:
-            self._native = NativeSource(await self._part.native(), lambda kind, data: self._saw(NATIVE, kind, data))
+            self._native = NativeSource(await self._part.native(), functools.partial(_saw, self._world, NATIVE))
         return self._native
 
     # -- life and death
@@ -111,7 +112,7 @@ class Lineup:
         await self._part.start()
         self._runs = True
         self._world.trace.emit(self.options.name, "part.start")
-        if come:
+        if come and self._part.is_up:
             await self.come()
 
     async def restart(self, *, come: bool = True) -> None:
@@ -156,24 +157,28 @@ class Lineup:
             native, self._native = self._native, None
             await native.close()
 
-    def _saw(self, actor: str, kind: str, data: dict[str, Any]) -> None:
-        self._world.trace.emit(actor, kind, None, **data)
-
     async def _send(self, method: str, url: str, body: Any = None) -> Reply:
         content = None if body is None else json.dumps(body).encode()
         headers = {"content-type": "application/json"}
         return reply_of(await self._world._http().request(method, url, content=content, headers=headers))
 
 
+def _saw(world: World, actor: str, kind: str, data: dict[str, Any]) -> None:
+    world.trace.emit(actor, kind, None, **data)
+
+
 async def begin(world: World, number: int, options: dict[str, Any]) -> Lineup:
     """Start the world's adapter `number` (from 0) and what is around it. Raises StartRefused."""
     name = options.pop("name", "lineup" if number == 0 else f"lineup-{number + 1}")
-    come = options.pop("come", True)
+    come, crash_at = options.pop("come", True), options.pop("crash_at", None)
     named = LineupOptions(folder=options.pop("folder", world.path / name), name=name, **options)
-    named.files.mkdir(parents=True, exist_ok=True)
+    # Frames name folders, which are others in each run: the story is the same wherever it is played.
+    world.trace.redact.learn(str(named.folder), f"[{name}]")
     part = world.lineup_part(named, number)
+    if crash_at is not None:
+        part.crash_at(crash_at)
     actor = HOST if number == 0 else f"{HOST}-{number + 1}"
-    host = ChatHost(world.part_clock, lambda kind, data: world.trace.emit(actor, kind, None, **data))
+    host = ChatHost(part.clock, functools.partial(_saw, world, actor))
     try:
         await part.prepare()
         await part.start()
@@ -182,6 +187,6 @@ async def begin(world: World, number: int, options: dict[str, Any]) -> Lineup:
         raise
     lineup = Lineup(world, named, part, host)
     world.trace.emit(name, "part.start", agent=named.hermes_version)
-    if come:
+    if come and part.is_up:
         await lineup.come()
     return lineup

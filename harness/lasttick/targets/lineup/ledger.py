@@ -15,7 +15,13 @@ from typing import Any
 
 TABLES = ("meta", "messages", "tool_calls", "tool_audit", "hermes_interactions")
 JSON_COLUMNS = ("body", "call", "response_schema", "result", "options", "rpc_id")
-ORDERS = {"messages": "rowid", "tool_calls": "rowid", "tool_audit": "id", "hermes_interactions": "rowid", "meta": "rowid"}
+ORDERS = {
+    "messages": "rowid",
+    "tool_calls": "rowid",
+    "tool_audit": "id",
+    "hermes_interactions": "rowid",
+    "meta": "rowid",
+}
 
 Row = dict[str, Any]
 

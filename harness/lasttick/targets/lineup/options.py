@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
-from lasttick.ports import LineStream
+from lasttick.ports import Clock, LineStream
 from lasttick_fakes.host import Wire
 
 Via: TypeAlias = Literal["websocket", "lines"]
+NOT_TOLD = ("hermes.sent",)
+"""Of the agent's own log: what it sent is told by the tap already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +64,20 @@ class LineupPart(Protocol):
     """The parts of one adapter, in one mode. The model starts with `prepare`, once; `start` raises StartRefused."""
 
     @property
+    def clock(self) -> Clock:
+        """What the host in this process tells the time by."""
+        ...
+
+    @property
     def model_url(self) -> str: ...
 
     @property
     def pid(self) -> int: ...
+
+    @property
+    def is_up(self) -> bool:
+        """Whether a host can come."""
+        ...
 
     async def prepare(self) -> None: ...
 

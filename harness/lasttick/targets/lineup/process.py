@@ -57,6 +57,10 @@ class ProcessLineup:
         assert self._child is not None
         return self._child.pid
 
+    @property
+    def is_up(self) -> bool:
+        return self._child is not None and self._child.running
+
     async def prepare(self) -> None:
         self._options.folder.mkdir(parents=True, exist_ok=True)
         self._model, ready = await self._world.spawn(["model", "--port", "0"], "model", begin=_begin_model)
