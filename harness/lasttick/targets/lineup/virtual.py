@@ -1,4 +1,4 @@
-"""An adapter of a virtual world: adapter, agent and host in this process, joined by byte pipes; the model by the network.
+"""An adapter of a virtual world: adapter, agent and host in this process, joined by byte pipes; the model on a network.
 
 A killed adapter reaches nobody from that instant on, and its agent reads the end of its input, as a real child does.
 """
