@@ -34,6 +34,7 @@ from lasttick.targets.server import ServeError, listen_on_loopback, on_signals, 
 from lasttick_fakes.hermes.children import Children
 
 LOOPBACK = "127.0.0.1"
+VERSION_VARIABLE = "HERMES_FAKE_VERSION"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +62,18 @@ def run_lineup(options: AdapterOptions, environ: Mapping[str, str]) -> None:
 
 
 def run_hermes(environ: Mapping[str, str], *, version: str | None) -> int:
-    """The fake agent on this process's standard streams; its exit status."""
+    """The fake agent on this process's standard streams; its exit status. Raises ServeError."""
     from lasttick_fakes.hermes.acp.process import run
-    from lasttick_fakes.hermes.versions import DEFAULT_VERSION
+    from lasttick_fakes.hermes.versions import DEFAULT_VERSION, HABITS
 
+    version = version or environ.get(VERSION_VARIABLE) or DEFAULT_VERSION
+    if version not in HABITS:
+        raise ServeError(
+            f"--version is {version!r}; expected one of {', '.join(HABITS)}, whose habits were measured (hermes "
+            f"contract 7); correct --version, or {VERSION_VARIABLE}"
+        )
     print(json.dumps({"name": "hermes", "url": "stdio", "pid": os.getpid()}), file=sys.stderr, flush=True)
-    return run(["acp"], environ, version or environ.get("HERMES_FAKE_VERSION") or DEFAULT_VERSION)
+    return run(["acp"], environ, version)
 
 
 def run_host(*, adapter: str, host: str, port: int) -> None:
