@@ -91,6 +91,11 @@ class Agent:
     def session(self) -> str:
         return self.sessions[-1]
 
+    @property
+    def is_prompted(self) -> bool:
+        """Somebody waits for the end of a prompt."""
+        return bool(self._waiting)
+
     def ask(
         self,
         rpc_id: RpcId = 0,

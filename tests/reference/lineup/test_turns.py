@@ -189,9 +189,9 @@ def test_a_stuck_session_is_noticed_and_left(
         await rig.say("two")
         assert (rig.agent.prompts[-1][0] == "s0-1") is stuck
         told = rig.host.texts("system")
-        assert (told[:1] == ["turn lost: the agent's session was stuck and did not run it; send the message again"]) is (
-            stuck
-        )
+        assert (
+            told[:1] == ["turn lost: the agent's session was stuck and did not run it; send the message again"]
+        ) is (stuck)
         assert (reply in rig.host.texts("agent")) is not stuck
 
     played(tmp_path, story)
@@ -266,9 +266,7 @@ def test_an_agent_that_cannot_be_started_is_told_and_tried_again(tmp_path: Path)
     async def story(rig: Rig) -> None:
         rig.cannot_start = 2
         await rig.say("one")
-        assert rig.host.texts("system") == [
-            "the agent could not be started (no such program); send the message again"
-        ]
+        assert rig.host.texts("system") == ["the agent could not be started (no such program); send the message again"]
         await rig.say("two")
         assert texts(rig) == [["instructions none", "two"]]
 

@@ -231,8 +231,8 @@ class Turns:
     async def _prompt(
         self, conversation: Conversation, turn: Turn, process: AgentProcess, session_id: str, texts: list[str]
     ) -> None:
-        prompt = asyncio.create_task(process.prompt(session_id, texts))
-        watch = asyncio.create_task(self._too_quiet(conversation))
+        prompt = self._shop.spawn(process.prompt(session_id, texts))
+        watch = self._shop.spawn(self._too_quiet(conversation))
         try:
             await asyncio.wait((prompt, watch), return_when=asyncio.FIRST_COMPLETED)
             if not prompt.done():
