@@ -96,6 +96,12 @@ class Agent:
         """Somebody waits for the end of a prompt."""
         return bool(self._waiting)
 
+    @property
+    def can_end(self) -> bool:
+        """The prompt of the newest session waits for its end."""
+        future = self._waiting.get(self.session) if self.sessions else None
+        return future is not None and not future.done()
+
     def ask(
         self,
         rpc_id: RpcId = 0,

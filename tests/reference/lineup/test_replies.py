@@ -108,7 +108,7 @@ def test_a_refused_card_leaves_no_row_and_is_told_to_both(tmp_path: Path, reply:
         await replied(rig, reply)
         assert rig.host.cards == []
         assert rig.rows("SELECT * FROM tool_calls") == []
-        assert {audit for audit in rig.audits()} == {("call", "rejected", reason)}
+        assert set(rig.audits()) == {("call", "rejected", reason)}
         assert rig.host.texts("system") == [REFUSAL.format(reason)]
         assert len(rig.agent.prompts) == 1, "the model is not asked again by itself"
         await rig.say("then tell me")

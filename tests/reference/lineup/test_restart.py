@@ -261,7 +261,7 @@ def test_a_second_adapter_on_the_ledger_ends_the_first(tmp_path: Path) -> None:
         await rig.start()
         frame = {"call_id": card["call_id"], "status": "completed", "result": {"action_id": "action_01"}}
         data = json.dumps({"v": 1, "type": "lineup.v1.tool.result", "payload": frame}).encode()
-        with pytest.raises(LedgerLost, match="epoch 1 of .* is over, 2 has begun; expected one adapter"):
+        with pytest.raises(LedgerLost, match=r"epoch 1 of .* is over, 2 has begun; expected one adapter"):
             first.frame(data, rig.clock.now_ns())
         await first.ended()
         first.frame(data, rig.clock.now_ns())

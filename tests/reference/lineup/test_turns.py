@@ -274,7 +274,7 @@ def test_an_agent_that_cannot_be_started_is_told_and_tried_again(tmp_path: Path)
 
 
 def test_an_answer_to_a_card_waits_for_an_agent(tmp_path: Path) -> None:
-    """The card outlived nothing: its session is there, but the process ends before the result is sent, and twice again."""
+    """Its agent ends before the result is sent, and two more cannot be started."""
 
     async def story(rig: Rig) -> None:
         await rig.say("one")
