@@ -111,8 +111,11 @@ class Adapter:
             self._turns.updated(conversation_id, update)
 
     def permission(self, process: AgentProcess, conversation_id: str | None, asked: PermissionAsked) -> None:
-        if not self._shop.ended.is_set():
-            permissions.ask(self._shop, self._turns.cards, process, conversation_id, asked)
+        if self._shop.ended.is_set():
+            return
+        if conversation_id is not None:
+            self._turns.heard(conversation_id)
+        permissions.ask(self._shop, self._turns.cards, process, conversation_id, asked)
 
     def refused(self, conversation_id: str | None, reason: str, body: Any) -> None:
         """Something of the agent that is no card: audited, and answered by whoever read it."""
