@@ -127,7 +127,7 @@ def test_what_only_a_virtual_world_can_do_is_inconclusive_and_a_bad_start_says_w
         lineup = await world.lineup()
         with pytest.raises(Inconclusive):
             lineup.crash_at(3)
-        with pytest.raises(StartRefused, match="--agent cannot be split"):
+        with pytest.raises(StartRefused, match="No closing quotation"):
             await world.lineup(agent_command="hermes 'acp")
 
     play(story)

@@ -136,11 +136,11 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_what_cannot_be_served_is_one_message(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     ledger = ["--ledger", str(tmp_path / "ledger.sqlite")]
     good = ["lineup", "--cwd", str(tmp_path), "--port", "0", *ledger]
-    assert "--agent cannot be split" in refused(capsys, *good, "--agent", "hermes 'acp")
-    assert "--agent is empty" in refused(capsys, *good, "--agent", " ")
-    assert "expected a folder" in refused(capsys, "lineup", "--agent", "x", "--cwd", str(tmp_path / "no"), *ledger)
+    assert "No closing quotation" in refused(capsys, *good, "--agent", "hermes 'acp")
+    assert "LINEUP_AGENT is empty" in refused(capsys, *good, "--agent", " ")
+    assert "which is no folder" in refused(capsys, "lineup", "--agent", "x", "--cwd", str(tmp_path / "no"), *ledger)
     assert "--response-timeout is 0" in refused(capsys, *good, "--agent", "x", "--response-timeout", "0")
-    assert "127.0.0.1 or ::1" in refused(capsys, *good, "--agent", "x", "--host", "0.0.0.0")
+    assert "an address of loopback" in refused(capsys, *good, "--agent", "x", "--host", "0.0.0.0")
     (tmp_path / "ledger.sqlite").write_text("no ledger at all, and long enough to be looked at as one" * 20)
     assert "cannot be used" in refused(capsys, *good, "--agent", "x")
     with socket.socket() as taken:

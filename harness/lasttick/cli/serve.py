@@ -97,7 +97,8 @@ def lineup(**options: Any) -> int:
     """Fields of `AdapterOptions`."""
     from lasttick.targets.lineup import serve
 
-    check_seconds("--response-timeout", options["response_timeout_s"])
+    if options["response_timeout_s"] is not None:
+        check_seconds("--response-timeout", options["response_timeout_s"])
     with _refusals():
         serve.run_lineup(serve.AdapterOptions(**options), dict(os.environ))
     return PASSED

@@ -172,24 +172,28 @@ def serve_third_party(port: Port = 8773, host: Host = LOOPBACK) -> int:
 
 @serve.command("lineup")
 def serve_lineup(
-    agent: Annotated[str, typer.Option(metavar="COMMAND", help="An ACP agent, as in 'hermes acp'.")],
-    ledger: Annotated[Path, typer.Option(metavar="FILE", help="What happened, for the next start.")] = Path(
-        "lineup.sqlite"
-    ),
-    cwd: Annotated[Path, typer.Option(metavar="DIR", help="In which the agent works.")] = Path(),
+    agent: Annotated[str | None, typer.Option(metavar="COMMAND", help="An ACP agent, as in 'hermes acp'.")] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="For the next start (default: lineup.sqlite).")
+    ] = None,
+    cwd: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the agent works (default: here).")] = None,
     port: Port = 8780,
     host: Host = LOOPBACK,
     stdio: Annotated[bool, typer.Option("--stdio", help="The chat host is at standard input and output.")] = False,
+    events_port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Where the agent's own gateway may ask (JSON lines).")
+    ] = None,
     response_timeout: Annotated[
-        float, typer.Option(metavar="S", help="How long the agent may say nothing in a turn.")
-    ] = 300.0,
+        float | None, typer.Option(metavar="S", help="How long the agent may be silent in a turn (default: 300).")
+    ] = None,
     mutant: Mutant = None,
     tap: Tap = None,
 ) -> int:
     """The permission-card adapter: an agent that speaks ACP at one side, a chat host that shows cards at the other.
 
     The chat host comes to a WebSocket on loopback, one frame in each text message, or is at the standard streams, one
-    in each line. The agent is started for the first message, with this environment.
+    in each line. The agent is started for the first message, with this environment. What is not given is taken from
+    LINEUP_AGENT, LINEUP_LEDGER, LINEUP_CWD and LINEUP_RESPONSE_TIMEOUT_S.
     """
     from lasttick.cli.serve import lineup
 
@@ -200,6 +204,7 @@ def serve_lineup(
         port=port,
         host=host,
         stdio=stdio,
+        events_port=events_port,
         response_timeout_s=response_timeout,
         mutant=mutant,
         tap=tap,

@@ -1,4 +1,4 @@
-"""Questions of the agent's own gateway as cards: confirmations, update prompts, clarifications. One answer each, or none.
+"""Questions of the agent's own gateway as cards: confirmations, update prompts, clarifications. One answer at most.
 
 A question is shown in the conversation that its session key names; a clarification, which names none, in the default
 one. What ends without a person's answer never becomes a yes: a confirmation is answered `cancel`, an update prompt not
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
 
 from lasttick.model.lineup import cards, instructions, states
 from lasttick.model.lineup.clarify import Clarify, clarify_input, wants_input
@@ -18,7 +18,7 @@ from lasttick.model.lineup.gateway_events import GatewayEvent, closing_answer, e
 from lasttick.model.lineup.records import DEFAULT_CONVERSATION, Card, Result
 from lasttick.reference.lineup.cards_open import OpenCard, OpenCards
 from lasttick.reference.lineup.event_source import EventSource
-from lasttick.reference.lineup.ledger import Interaction
+from lasttick.reference.lineup.ledger import Interaction, Kind
 from lasttick.reference.lineup.workshop import Later, Workshop
 
 LONG_KEY = f"session_key: expected at most {CONVERSATION_CHARS_MAX} characters, since it names a conversation"
@@ -102,7 +102,7 @@ class GatewayQuestions:
 
     def _emit(self, later: Later, event: GatewayEvent, shown: OpenCard, seq: int | None) -> None:
         session = None if isinstance(event, Clarify) else event.session_key
-        self._cards.emit(later, shown, Interaction(event.kind, session), seq)
+        self._cards.emit(later, shown, Interaction(cast(Kind, event.kind), session), seq)
         later.append(lambda: self._open.update({shown.card.call_id: shown}))
         later.append(lambda: self._events.update({shown.card.call_id: event}))
 

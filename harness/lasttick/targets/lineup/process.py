@@ -21,6 +21,7 @@ from lasttick.targets.fifos import Fifos
 from lasttick.targets.gateway import files
 from lasttick.targets.gateway.turns import told_request
 from lasttick.targets.lineup.agent import FAKE_COMMAND, agent_environ, prepare
+from lasttick.targets.lineup.door import SocketLines
 from lasttick.targets.lineup.options import NOT_TOLD, AgentEvent, LineupOptions
 from lasttick.targets.nursery import nursery
 from lasttick.targets.outcome import Inconclusive
@@ -71,7 +72,7 @@ class ProcessLineup:
         options = self._options
         self._runs += 1
         arguments = ["lineup", "--agent", options.agent_command or shlex.join(FAKE_COMMAND), "--tap", str(self._tap)]
-        arguments += ["--ledger", str(options.ledger), "--cwd", str(options.files)]
+        arguments += ["--ledger", str(options.ledger), "--cwd", str(options.files), "--events-port", "0"]
         if options.response_timeout_s is not None:
             arguments += ["--response-timeout", str(options.response_timeout_s)]
         if self._world.mutant is not None:
@@ -82,7 +83,7 @@ class ProcessLineup:
         else:
             arguments += ["--port", "0"]
         self._child, ready = await self._world.spawn(arguments, options.name, self._environ(), begin=self._begin)
-        self._url = ready["url"]
+        self._url, self._events_url = ready["url"], ready["events"]
 
     async def stop(self) -> None:
         if self._child is not None:
@@ -171,24 +172,6 @@ class ProcessLineup:
         if self._fifos is not None:
             self._fifos.end()
             self._fifos = None
-
-
-class SocketLines:
-    """A `ports.LineStream` over a socket."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
-
-    def write(self, data: bytes) -> None:
-        self._writer.write(data)
-
-    async def lines(self) -> Any:
-        while line := await self._reader.readline():
-            yield line.rstrip(b"\r\n")
-
-    def close(self) -> None:
-        self._writer.close()
 
 
 def _begin_model(arguments: Sequence[str], log: Path, environ: Mapping[str, str]) -> Any:

@@ -11,23 +11,19 @@ import contextlib
 import functools
 import json
 import os
-import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from lasttick.engine.clock import SystemClock, SystemEntropy
-from lasttick.model.lineup.frames import FRAME_BYTES_MAX
 from lasttick.ports import ChildPrograms
 from lasttick.reference.hostagent.start_error import StartError
 from lasttick.reference.lineup.acp_agent import AcpAgent
-from lasttick.reference.lineup.core import RESPONSE_TIMEOUT_S, Adapter
-from lasttick.reference.lineup.host_lines import HostLines
-from lasttick.reference.lineup.host_websocket import HostWebsocket
-from lasttick.reference.lineup.ledger import Ledger
-from lasttick.reference.lineup.streams import StdioStream
+from lasttick.reference.lineup.config import LEDGER_FILE, STDIO, LineupConfig
+from lasttick.reference.lineup.program import run
 from lasttick.targets.gateway.files import SightFile
+from lasttick.targets.lineup.door import Door
 from lasttick.targets.lineup.tap import TappedPrograms
 from lasttick.targets.serve import log_to_stderr, mutant_applied
 from lasttick.targets.server import ServeError, listen_on_loopback, on_signals, serve_app
@@ -39,25 +35,27 @@ VERSION_VARIABLE = "HERMES_FAKE_VERSION"
 
 @dataclass(frozen=True, slots=True)
 class AdapterOptions:
-    """What `lasttick serve lineup` was asked. `agent`: the command line of an ACP agent, which works in `cwd`.
+    """What `lasttick serve lineup` was asked; None: what the environment says, else the default.
 
-    `stdio`: the host is at the standard streams. `tap`: a file for the frames between adapter and agent.
+    `agent`: the command line of an ACP agent, which works in `cwd`. `stdio`: the host is at the standard streams.
+    `events_port`: where the agent's own gateway may ask; None: nowhere. `tap`: a file for the agent's frames.
     """
 
-    agent: str
-    ledger: Path
-    cwd: Path
+    agent: str | None = None
+    ledger: Path | None = None
+    cwd: Path | None = None
     host: str = LOOPBACK
     port: int = 8780
     stdio: bool = False
-    response_timeout_s: float = RESPONSE_TIMEOUT_S
+    events_port: int | None = None
+    response_timeout_s: float | None = None
     mutant: str | None = None
     tap: Path | None = None
 
 
 def run_lineup(options: AdapterOptions, environ: Mapping[str, str]) -> None:
     """Serve the adapter until told to stop, or until the host at its standard input is gone. Raises ServeError."""
-    with mutant_applied(options.mutant):
+    with mutant_applied(options.mutant), contextlib.suppress(asyncio.CancelledError):
         asyncio.run(_lineup(options, environ))
 
 
@@ -83,64 +81,50 @@ def run_host(*, adapter: str, host: str, port: int) -> None:
 
 async def _lineup(options: AdapterOptions, environ: Mapping[str, str]) -> None:
     log_to_stderr()
-    stopping = asyncio.Event()
-    on_signals(stopping.set)
-    argv = _command(options.agent)
-    cwd = _folder(options.cwd)
-    children = Children(options.ledger.with_suffix(".agent.log"))
+    main = asyncio.current_task()
+    assert main is not None
+    on_signals(main.cancel)
+    config = _config(options, environ)
     clock = SystemClock()
+    children = Children(config.ledger.with_suffix(".agent.log"))
     programs: ChildPrograms = children
     if options.tap is not None:
         file = SightFile(options.tap, clock)
         programs = TappedPrograms(children, lambda kind, data: file.saw("agent", kind, None, data))
-    async with contextlib.AsyncExitStack() as stack:
-        stack.push_async_callback(children.close)
-        try:
-            adapter = Adapter(
-                Ledger(options.ledger, clock),
-                clock,
-                SystemEntropy(),
-                lambda: AcpAgent(programs, clock, argv, environ, cwd=cwd),
-                response_timeout_s=options.response_timeout_s,
-            )
-            await adapter.start()
-        except StartError as error:
-            raise ServeError(str(error)) from error
-        stack.push_async_callback(adapter.stop)
-        ends = [asyncio.create_task(stopping.wait()), asyncio.create_task(adapter.ended())]
-        if options.stdio:
-            stream = StdioStream(FRAME_BYTES_MAX)
-            await stream.open()
-            stack.callback(stream.close)
-            ends.append(asyncio.create_task(HostLines(stream, adapter, adapter.attach, clock).run()))
-            url = "stdio"
-        else:
-            url = f"ws://{options.host}:{await _listen(options, adapter, stack)}"
-        print(json.dumps({"name": "lineup", "url": url, "pid": os.getpid()}), file=sys.stderr, flush=True)
-        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-        for end in ends:
-            end.cancel()
-        if ends[1].done() and not stopping.is_set():
-            raise ServeError(
-                f"the adapter ended: it could not write its ledger {options.ledger}; expected a disk with room, and no "
-                "other adapter on that file (contract lineup C-4); look at both, then start it again"
-            )
-
-
-async def _listen(options: AdapterOptions, adapter: Adapter, stack: contextlib.AsyncExitStack) -> int:
-    """The port of the host's WebSocket. Raises ServeError."""
+    door = Door(config, options.events_port)
     try:
-        server = HostWebsocket(adapter, adapter.attach, SystemClock(), host=options.host, port=options.port)
-        port = await server.start()
-    except ValueError as error:
+        await run(
+            config,
+            clock,
+            SystemEntropy(),
+            lambda: AcpAgent(programs, clock, config.agent, environ, cwd=str(config.cwd.resolve())),
+            door,
+        )
+    except StartError as error:
         raise ServeError(str(error)) from error
-    except OSError as error:
+    finally:
+        await children.close()
+    if not door.is_over:
         raise ServeError(
-            f"cannot listen on {options.host}:{options.port}: {error.strerror or error}; expected a free port of this "
-            "machine; choose another --port, or 0 for a free one"
-        ) from error
-    stack.push_async_callback(server.stop)
-    return port
+            f"the adapter ended: it could not write its ledger {config.ledger}; expected a disk with room, and no "
+            "other adapter on that file (contract lineup C-4); look at both, then start it again"
+        )
+
+
+def _config(options: AdapterOptions, environ: Mapping[str, str]) -> LineupConfig:
+    """What was asked over what the environment says. Raises ServeError."""
+    asked = {
+        "LINEUP_AGENT": options.agent,
+        "LINEUP_LEDGER": options.ledger or environ.get("LINEUP_LEDGER") or LEDGER_FILE,
+        "LINEUP_CWD": options.cwd,
+        "LINEUP_HOST": STDIO if options.stdio else f"ws://{options.host}:{options.port}",
+        "LINEUP_RESPONSE_TIMEOUT_S": options.response_timeout_s,
+    }
+    given = {name: str(value) for name, value in asked.items() if value is not None}
+    try:
+        return LineupConfig.from_env({**environ, **given})
+    except StartError as error:
+        raise ServeError(f"{error} (as options: --agent, --ledger, --cwd, --host, --response-timeout)") from error
 
 
 async def _host(adapter: str, host: str, port: int) -> None:
@@ -158,24 +142,3 @@ async def _host(adapter: str, host: str, port: int) -> None:
             "lineup` first, and name its address with --adapter"
         ) from error
     await serve_app("host", app, listener, on_stop=chat.leave)
-
-
-def _command(text: str) -> tuple[str, ...]:
-    """A command line as a shell would split it. Raises ServeError."""
-    try:
-        parts = tuple(shlex.split(text))
-    except ValueError as error:
-        raise ServeError(f"--agent cannot be split: {error}; expected a command line; correct --agent") from error
-    if not parts:
-        raise ServeError("--agent is empty; expected a command line, as in 'hermes acp'; correct --agent")
-    return parts
-
-
-def _folder(path: Path) -> str:
-    """Its absolute path, as agents want it. Raises ServeError."""
-    if not path.is_dir():
-        raise ServeError(
-            f"--cwd is {str(path)!r}; expected a folder that is there, in which the agent works (hermes contract 4.2); "
-            "make it, or name another"
-        )
-    return str(path.resolve())

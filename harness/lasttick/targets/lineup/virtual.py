@@ -195,6 +195,12 @@ class _Run:
         self._serve(HostLines(theirs, adapter, adapter.attach, self._world.clock).run(), "host link")
         return ours
 
+    def native_pipe(self) -> PipeEnd:
+        """Raises ConnectionRefusedError when the adapter does not run."""
+        adapter, ours, theirs = self._joined()
+        self._serve(adapter.hear_gateway(theirs), "event source")
+        return ours
+
     def _joined(self) -> tuple[Adapter, PipeEnd, PipeEnd]:
         if self._adapter is None or not self.is_up:
             raise ConnectionRefusedError("the adapter does not run; expected one that does; start it first")
