@@ -14,6 +14,7 @@ from lasttick.engine.chance import Chance
 from lasttick.engine.clock import VirtualClock
 from lasttick.engine.loop import VirtualLoop, run_virtual
 from lasttick.engine.pipes import pipe_pair
+from lasttick.model.lineup.frames import Message
 from lasttick.reference.lineup.core import Adapter
 from lasttick.reference.lineup.host_lines import HostLines
 from lasttick.reference.lineup.ledger import Ledger
@@ -37,12 +38,15 @@ class Rig:
     async def start(self) -> None:
         self.adapter = Adapter(Ledger(self.rows.path, self.clock), self.clock, Chance(1), _no_agent)
         await self.adapter.start()
-        ours, theirs = pipe_pair()
-        self._run(HostLines(theirs, self.adapter, self.adapter.attach, self.clock).run())
-        await self.host.come(LineWire(ours))
+        await self.host_comes()
         ours, self.theirs = pipe_pair()
         self.native = NativeSource(ours, lambda kind, data: None)
         self._run(self.adapter.hear_gateway(self.theirs))
+
+    async def host_comes(self) -> None:
+        ours, theirs = pipe_pair()
+        self._run(HostLines(theirs, self.adapter, self.adapter.attach, self.clock).run())
+        await self.host.come(LineWire(ours))
 
     def _run(self, work: Any) -> None:
         self._tasks.append(asyncio.create_task(work))
@@ -243,3 +247,63 @@ def test_an_answer_that_may_be_lost_is_told(on_rig: Any) -> None:
     rig = on_rig(story)
     assert rig.rows.interactions[0]["sent_at"] is None
     assert json.dumps(rig.native.answers) == "[]"
+
+
+# -- without a host, in text
+
+
+def away(words: Callable[[Rig], Awaitable[None]]) -> Callable[[Rig], Awaitable[None]]:
+    """The question comes while no host is there; `words` begins when one is again."""
+
+    async def story(rig: Rig) -> None:
+        await rig.host.leave()
+        await rig.loop.settle()
+        await rig.native.slash_confirm(*CONFIRM)
+        await rig.loop.settle()
+        await rig.host_comes()
+        assert "Answer with one word: once, always, cancel." in await rig.host.person("kitchen").text("system")
+        await words(rig)
+
+    return story
+
+
+def test_a_word_answers_a_confirmation_in_text_once(on_rig: Any) -> None:
+    async def words(rig: Rig) -> None:
+        person = rig.host.person("kitchen")
+        await person.say(" Once\n", "m1")
+        await person.say("once", "m1")
+
+    rig = on_rig(away(words))
+    assert answers(rig) == [("slash_confirm", "c1", "once")]
+    assert rig.rows.calls == []
+
+
+@pytest.mark.parametrize("text", ["yes", "once more", "ok", "y", "onc"])
+def test_another_text_is_no_consent_and_silence_is_a_cancel(on_rig: Any, text: str) -> None:
+    async def words(rig: Rig) -> None:
+        assert not rig.adapter._gateways[0].said(Message("kitchen", "m1", text), set())
+        await rig.loop.until(299.999)
+        assert answers(rig) == []
+        await rig.loop.until(300.0)
+
+    assert answers(on_rig(away(words))) == [("slash_confirm", "c1", "cancel")]
+
+
+def test_a_newer_confirmation_closes_the_one_in_text(on_rig: Any) -> None:
+    async def words(rig: Rig) -> None:
+        await rig.native.slash_confirm("kitchen", "c2", "Reset?", "All is forgotten.")
+        await rig.host.person("kitchen").click(await rig.host.person("kitchen").card(), "always")
+
+    assert answers(on_rig(away(words))) == [("slash_confirm", "c1", "cancel"), ("slash_confirm", "c2", "always")]
+
+
+def test_an_answer_in_text_is_no_turn_that_a_restart_could_lose(on_rig: Any) -> None:
+    async def words(rig: Rig) -> None:
+        await rig.host.person("kitchen").say("always")
+        await rig.loop.settle()
+        await rig.kill()
+        await rig.start()
+        await rig.loop.settle()
+        assert len(rig.host.person("kitchen").said) == 1
+
+    on_rig(away(words))

@@ -53,6 +53,7 @@ class Adapter:
         self._turns = Turns(self._shop, agent_factory, response_timeout_s)
         self._turns.listen(self)
         self._shop.on_commit = self._host.wake
+        self._gateways: list[GatewayQuestions] = []
 
     async def start(self) -> None:
         """Begin an epoch and settle what an older one left. Raises StartError for a ledger that cannot be."""
@@ -93,16 +94,22 @@ class Adapter:
 
     async def hear_gateway(self, stream: LineStream) -> None:
         """One connection of the agent's own gateway, which has questions outside of any turn, to its end (C-10)."""
-        questions = GatewayQuestions(self._shop, self._turns.cards)
+        questions = GatewayQuestions(self._shop, self._turns.cards, lambda: self._host.is_attached)
         questions.source = EventSource(stream, questions, self._shop.clock)
-        await questions.source.run()
+        self._gateways.append(questions)
+        try:
+            await questions.source.run()
+        finally:
+            self._gateways.remove(questions)
 
     def frame(self, data: bytes, read_ns: int) -> None:
         if self._shop.ended.is_set():
             return
         read = read_frame(data)
         if isinstance(read, Message):
-            self._turns.said(read)
+            taken = self._turns.conversation(read.conversation_id).taken
+            if not any(gateway.said(read, taken) for gateway in self._gateways):
+                self._turns.said(read)
         elif isinstance(read, ResultFrame):
             self._turns.cards.result(read, read_ns)
         elif isinstance(read, Inventory):

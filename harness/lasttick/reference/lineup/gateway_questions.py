@@ -7,17 +7,19 @@ at all. Source: contract lineup C-7 (event source), C-10; LU-06, LU-07, LU-14.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from lasttick.model.lineup import cards, instructions, states
 from lasttick.model.lineup.clarify import Clarify, clarify_input, wants_input
-from lasttick.model.lineup.frames import CONVERSATION_CHARS_MAX
+from lasttick.model.lineup.frames import CONVERSATION_CHARS_MAX, Message
 from lasttick.model.lineup.gateway_events import GatewayEvent, closing_answer, event_answer, event_card, superseded
 from lasttick.model.lineup.records import DEFAULT_CONVERSATION, Card, Result
 from lasttick.reference.lineup.cards_open import OpenCard, OpenCards
 from lasttick.reference.lineup.event_source import EventSource
+from lasttick.reference.lineup.gateway_words import GatewayWords
 from lasttick.reference.lineup.ledger import Interaction, Kind
 from lasttick.reference.lineup.workshop import Later, Workshop
 
@@ -29,9 +31,11 @@ class GatewayQuestions:
 
     source: EventSource
 
-    def __init__(self, shop: Workshop, open_cards: OpenCards) -> None:
+    def __init__(self, shop: Workshop, open_cards: OpenCards, host_is_there: Callable[[], bool]) -> None:
         self._shop = shop
         self._cards = open_cards
+        self._host_is_there = host_is_there
+        self._words = GatewayWords(shop, functools.partial(self.send, None))
         self._open: dict[str, OpenCard] = {}
         self._events: dict[str, GatewayEvent] = {}
 
@@ -41,6 +45,11 @@ class GatewayQuestions:
         conversation_id = conversation_of(event)
         if len(conversation_id) > CONVERSATION_CHARS_MAX:
             self.refused(LONG_KEY, asdict(event))
+            return
+        self._words.supersede(event)
+        if not self._host_is_there():
+            self._supersede(event)
+            self._words.ask(event, conversation_id)
             return
         wall = self._shop.clock.wall()
         card = event_card(event, self._shop.token("call_"), wall)
@@ -58,11 +67,16 @@ class GatewayQuestions:
 
     def source_gone(self) -> None:
         """Nobody is left to hear an answer."""
+        self._words.gone()
         if self._shop.ended.is_set() or not self._open:
             return
         with self._shop.writing("gateway gone") as later:
             for shown in list(self._open.values()):
                 self._cards.close(later, shown, "agent_gone")
+
+    def said(self, message: Message, taken: set[str]) -> bool:
+        """Whether a person's text was the answer to a question that was no card."""
+        return self._words.said(message, taken)
 
     # -- for its waiters
 
@@ -78,11 +92,13 @@ class GatewayQuestions:
         self._open.pop(call_id, None)
         self._events.pop(call_id, None)
 
-    def send(self, call_id: str, answer: Mapping[str, Any], conversation_id: str, *, is_persons: bool) -> None:
-        """Once. Of a person's answer that may be lost, the person is told."""
+    def send(self, call_id: str | None, answer: Mapping[str, Any], conversation_id: str, *, is_persons: bool) -> None:
+        """Once. `call_id` None: the question was no card. Of a person's answer that may be lost, the person is told."""
         self._shop.spawn(self._send(call_id, answer, conversation_id, is_persons))
 
-    async def _send(self, call_id: str, answer: Mapping[str, Any], conversation_id: str, is_persons: bool) -> None:
+    async def _send(
+        self, call_id: str | None, answer: Mapping[str, Any], conversation_id: str, is_persons: bool
+    ) -> None:
         self._shop.step(f"before frame: gateway {answer['kind']}")
         try:
             await self.source.answer(answer)
@@ -92,8 +108,16 @@ class GatewayQuestions:
                     self._shop.tell(conversation_id, instructions.MAY_NOT_HAVE_REACHED, call_id=call_id)
             return
         self._shop.step(f"after frame: gateway {answer['kind']}")
-        with self._shop.writing("gateway answer sent"):
-            self._shop.ledger.answer_sent(call_id)
+        if call_id is not None:
+            with self._shop.writing("gateway answer sent"):
+                self._shop.ledger.answer_sent(call_id)
+
+    def _supersede(self, newer: GatewayEvent) -> None:
+        """A newer question that is no card closes the older ones that are."""
+        if older := superseded(self._events, newer):
+            with self._shop.writing("gateway question superseded") as later:
+                for call_id in older:
+                    self._cards.close(later, self._open[call_id], "superseded")
 
     def _shown(self, event: GatewayEvent, card: Card, deadline_ns: int) -> OpenCard:
         conversation_id = conversation_of(event)
