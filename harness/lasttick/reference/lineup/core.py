@@ -12,12 +12,10 @@ from typing import Any
 
 from lasttick.model.lineup.frames import INVENTORY, Cancel, Message, ResultFrame, read_frame
 from lasttick.model.lineup.records import DEFAULT_CONVERSATION, Inventory, PermissionAsked, Refused
-from lasttick.ports import Clock, Entropy, LineStream
+from lasttick.ports import Clock, Entropy
 from lasttick.reference.hostagent.start_error import StartError
 from lasttick.reference.lineup import permissions, restart
 from lasttick.reference.lineup.agent_process import AgentProcess
-from lasttick.reference.lineup.event_source import EventSource
-from lasttick.reference.lineup.gateway_questions import GatewayQuestions
 from lasttick.reference.lineup.host_out import HostOut
 from lasttick.reference.lineup.ledger import REFUSED, Ledger, Step
 from lasttick.reference.lineup.links import AgentLink, HostLink
@@ -53,7 +51,6 @@ class Adapter:
         self._turns = Turns(self._shop, agent_factory, response_timeout_s)
         self._turns.listen(self)
         self._shop.on_commit = self._host.wake
-        self._gateways: list[GatewayQuestions] = []
 
     async def start(self) -> None:
         """Begin an epoch and settle what an older one left. Raises StartError for a ledger that cannot be."""
@@ -92,24 +89,12 @@ class Adapter:
         self._turns.inventory = Inventory()
         self._host.detach()
 
-    async def hear_gateway(self, stream: LineStream) -> None:
-        """One connection of the agent's own gateway, which has questions outside of any turn, to its end (C-10)."""
-        questions = GatewayQuestions(self._shop, self._turns.cards, lambda: self._host.is_attached)
-        questions.source = EventSource(stream, questions, self._shop.clock)
-        self._gateways.append(questions)
-        try:
-            await questions.source.run()
-        finally:
-            self._gateways.remove(questions)
-
     def frame(self, data: bytes, read_ns: int) -> None:
         if self._shop.ended.is_set():
             return
         read = read_frame(data)
         if isinstance(read, Message):
-            taken = self._turns.conversation(read.conversation_id).taken
-            if not any(gateway.said(read, taken) for gateway in self._gateways):
-                self._turns.said(read)
+            self._turns.said(read)
         elif isinstance(read, ResultFrame):
             self._turns.cards.result(read, read_ns)
         elif isinstance(read, Inventory):
