@@ -131,6 +131,7 @@ class Turns:
         """The process ended, and every session with it."""
         if process is self._process:
             self._process = None
+        self._shop.spawn(process.stop())
         for conversation_id in process.conversations():
             conversation = self.conversation(conversation_id)
             with self._shop.writing("agent gone") as later:
@@ -176,6 +177,7 @@ class Turns:
     async def _session(self, conversation: Conversation) -> tuple[AgentProcess, str]:
         """The conversation's session; if need be a new one, of a new process. Raises AgentGone."""
         for tries_left in reversed(range(TRIES)):
+            process: AgentProcess | None = None
             try:
                 process = await self._started()
                 session_id = process.session_of(conversation.id)
@@ -184,8 +186,8 @@ class Turns:
                     conversation.told = None
                 return process, session_id
             except AgentGone as error:
-                if self._process is not None:
-                    self._process.gone(str(error))
+                if process is not None:
+                    process.gone(str(error))
                 if not tries_left:
                     raise
         raise AssertionError("the last try returns or raises")
@@ -197,7 +199,11 @@ class Turns:
                     self._shop.begin_epoch()
                 self._had_process = True
                 process = AgentProcess(self._factory(), self._shop, self._events)
-                await process.start()
+                try:
+                    await process.start()
+                except AgentGone:
+                    await process.stop()
+                    raise
                 self._process = process
             return self._process
 
