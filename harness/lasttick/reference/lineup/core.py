@@ -16,6 +16,7 @@ from lasttick.ports import Clock, Entropy
 from lasttick.reference.hostagent.start_error import StartError
 from lasttick.reference.lineup import permissions, restart
 from lasttick.reference.lineup.agent_process import AgentProcess
+from lasttick.reference.lineup.gateway_cards import GatewayCards
 from lasttick.reference.lineup.host_out import HostOut
 from lasttick.reference.lineup.ledger import REFUSED, Ledger, Step
 from lasttick.reference.lineup.links import AgentLink, HostLink
@@ -33,7 +34,8 @@ class Adapter:
 
     `agent_factory` makes the link to a new agent process, and knows its command and folder. The process is started for
     the first prompt, and again after it ended. `step` is called with the name of every commit and every frame, before
-    and after it; what it raises kills the adapter at that instant. The adapter closes the ledger.
+    and after it; what it raises kills the adapter at that instant. The adapter closes the ledger. `gateway` hears the
+    questions of a gateway-native source.
     """
 
     def __init__(
@@ -49,7 +51,8 @@ class Adapter:
         self._shop = Workshop(ledger, clock, entropy, step)
         self._host = HostOut(self._shop)
         self._turns = Turns(self._shop, agent_factory, response_timeout_s)
-        self._turns.listen(self)
+        self.gateway = GatewayCards(self._shop, self._turns.cards, lambda: self._host.is_attached)
+        self._turns.listen(self, self.gateway.answers)
         self._shop.on_commit = self._host.wake
 
     async def start(self) -> None:
