@@ -177,7 +177,7 @@ messages = st.fixed_dictionaries(
                 "options": st.just(OPTIONS) | st.lists(st.sampled_from(OPTIONS) | json_values, max_size=3),
                 "toolCall": st.just({"toolCallId": "t"}) | json_values,
                 "update": st.fixed_dictionaries(
-                    {}, optional={"sessionUpdate": st.text(max_size=5), "content": json_values}
+                    {}, optional={"sessionUpdate": st.text(max_size=5), "mood": json_values}
                 ),
                 "_meta": st.just({"rpc_id": 0, "options": []}) | json_values,
             },

@@ -1,4 +1,4 @@
-"""Permission requests on the agent link: told whole, answered once, and refused by the link when they cannot be read."""
+"""Permission requests on the agent link: told whole, answered once, and cancelled when they cannot be read."""
 
 import asyncio
 
