@@ -127,7 +127,7 @@ def test_the_agents_own_gateway_asks_and_is_answered() -> None:
         lineup = await world.lineup()
         native = await lineup.native()
         await native.slash_confirm("kitchen", "c1", "Reload tools?", "The prompt cache is lost.")
-        person = lineup.person("kitchen")
+        person = lineup.person()
         card = await person.card()
         await person.click(card, "Once")
         await person.closed(card)

@@ -153,7 +153,7 @@ def test_the_agents_own_gateway_asks_and_is_answered() -> None:
         lineup = await world.lineup()
         native = await lineup.native()
         await native.update_prompt("kitchen", "u1", "Stash local changes?", "n")
-        person = lineup.person("kitchen")
+        person = lineup.person()
         await person.type(await person.card(), "")
         await world.settle()
         assert native.answers == [{"kind": "update_prompt", "id": "u1", "answer": "n"}]
