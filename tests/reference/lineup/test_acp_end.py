@@ -29,6 +29,8 @@ def test_the_end_of_the_agent_is_told_once_and_everybody_who_waits_gets_it(last_
         with pytest.raises(AgentGone, match="closed its output"):
             await rig.link.new_session()
         await rig.settle()
+        left = [task.get_name() for task in rig.loop.open_tasks()]
+        assert not [name for name in left if name.startswith("acp.")], "nobody waits for a person any more"
         await rig.link.stop()
         return rig.seen.all, rig.agent.replies(), rig.agent.at_end
 
