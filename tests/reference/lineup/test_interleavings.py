@@ -48,7 +48,7 @@ EVENTS = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @example([(("cancel",), False), (("end", PromptEnd(None, error_code=-32603)), False)])
 @example([(("result", 0, {"action_id": "action_01"}, "a"), False), (("die",), False), (("restart",), False)])
 @example([(("wait", 55.0), False), (("result", 0, {"action_id": "action_01"}, "a"), True), (("cancel",), True)])
