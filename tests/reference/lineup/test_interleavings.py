@@ -178,5 +178,6 @@ def test_200_conversations_with_equal_ids_never_resolve_each_other(tmp_path: Pat
         assert sorted(rig.agent.answers) == [(i, options[wanted[name]]) for i, name in enumerate(names)]
         assert rig.rows("SELECT DISTINCT state, result_status FROM tool_calls") == [("completed", "completed")]
         await rig.adapter.stop()
+        assert loop.unseen_failures() == []
 
     run_virtual(main)
