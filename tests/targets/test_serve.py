@@ -297,6 +297,7 @@ def test_it_stops_with_an_open_stream_and_a_call_in_flight(started: Callable[...
         while not (await status.get("/api/status")).json()["mcp_busy_devices"]:
             await asyncio.sleep(0.02)
         half_sent = [await half_a_request(agent.ready["console"], path, agent.token) for path in ("/mcp", "/login")]
+        half_sent.append(await half_a_request(agent.ready["console"], "/mcp", agent.token, "upgrade: websocket\r\n"))
         ended = await asyncio.to_thread(served.end)
         told = await call
         assert (told.http_status, told.error.data["reason"]) == (503, "stopping")
@@ -311,13 +312,12 @@ def test_it_stops_with_an_open_stream_and_a_call_in_flight(started: Callable[...
     assert "Traceback" not in served.said()
 
 
-async def half_a_request(origin: str, path: str, token: str) -> asyncio.StreamWriter:
+async def half_a_request(origin: str, path: str, token: str, more: str = "") -> asyncio.StreamWriter:
     host, _, port = origin.removeprefix("http://").rpartition(":")
     _, writer = await asyncio.open_connection(host, int(port))
-    head = (
-        f"POST {path} HTTP/1.1\r\nhost: {host}:{port}\r\nauthorization: Bearer {token}\r\ncontent-length: 99\r\n\r\n{{"
-    )
-    writer.write(f"{head}content-length: 99\r\n\r\n{{".encode())
+    head = f"POST {path} HTTP/1.1\r\nhost: {host}:{port}\r\nauthorization: Bearer {token}\r\n"
+    upgrade = f"connection: upgrade\r\n{more}" if more else ""
+    writer.write(f"{head}{upgrade}content-length: 99\r\n\r\n{{".encode())
     await writer.drain()
     return writer
 

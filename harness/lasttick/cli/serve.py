@@ -119,6 +119,29 @@ def chat_host(*, adapter: str, port: int, host: str) -> int:
     return PASSED
 
 
+def vaultclaw(*, mutant: str | None) -> int:
+    from lasttick.targets.vaultclaw import serve
+
+    with _refusals():
+        return serve.run_vaultclaw(dict(os.environ), mutant=mutant)
+
+
+def vaultd(*, port: int, host: str, unix: Path | None) -> int:
+    from lasttick.targets.vaultclaw import serve
+
+    with _refusals():
+        serve.run_vaultd(host=host, port=port, unix=unix)
+    return PASSED
+
+
+def catalog(*, port: int, host: str) -> int:
+    from lasttick.targets.vaultclaw import serve
+
+    with _refusals():
+        serve.run_catalog(host=host, port=port)
+    return PASSED
+
+
 def recorder(*, port: int, host: str) -> int:
     from lasttick.laws.servers import serving
 

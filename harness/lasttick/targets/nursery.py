@@ -42,7 +42,6 @@ NEEDED = (
     "encodings.idna",
     "uvicorn.lifespan.off",
     "uvicorn.protocols.http.h11_impl",
-    "uvicorn.protocols.websockets.auto",
 )
 
 
