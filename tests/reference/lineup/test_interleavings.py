@@ -15,7 +15,7 @@ from lasttick.engine.chance import Chance
 from lasttick.engine.loop import VirtualLoop, run_virtual
 from lasttick.model.lineup.records import PromptEnd
 
-from .adapter_rig import Rig
+from .adapter_rig import Rig, block
 
 CARDS = st.sampled_from([0, 0, 1, 1, 2, 3])
 """The first cards of a story are those that most events can still find open."""
@@ -177,6 +177,16 @@ def test_200_conversations_with_equal_ids_never_resolve_each_other(tmp_path: Pat
         options = {"action_01": "allow_once", "action_02": "deny"}
         assert sorted(rig.agent.answers) == [(i, options[wanted[name]]) for i, name in enumerate(names)]
         assert rig.rows("SELECT DISTINCT state, result_status FROM tool_calls") == [("completed", "completed")]
+        for name in names:
+            rig.agent.replies(block("call_same"), session_id=sessions[name])
+        await loop.settle()
+        (owner,) = [f["conversation_id"] for f in rig.host.frames if f["payload"].get("call_id") == "call_same"]
+        assert rig.audits().count(("call", "rejected", "duplicate call_id")) == 199
+        for name in [*names, owner]:
+            payload = {"call_id": "call_same", "status": "completed", "result": {"action_id": "focus"}}
+            rig.send("lineup.v1.tool.result", payload, name)
+        await loop.settle()
+        assert [session for session, _ in rig.agent.prompts[200:]] == [sessions[owner]]
         await rig.adapter.stop()
         assert loop.unseen_failures() == []
 

@@ -88,13 +88,15 @@ class Unsent:
 class Ledger:
     """One SQLite file (WAL). Read methods may be called at any time, write methods inside `writing` only.
 
+    `durable`: what is committed also survives a power cut, for some milliseconds a commit. A killed process loses
+    nothing either way.
     Raises StartError when the file is no ledger; LedgerLost from `writing` when a newer epoch has begun.
     """
 
-    def __init__(self, path: Path, clock: Clock) -> None:
+    def __init__(self, path: Path, clock: Clock, *, durable: bool = False) -> None:
         self._path = path
         self._clock = clock
-        self._db = opened(path)
+        self._db = opened(path, durable=durable)
         self._step: Step = _no_step
         self.epoch = NOT_BEGUN
 

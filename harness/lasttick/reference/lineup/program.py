@@ -37,7 +37,7 @@ async def run(
 
     Raises StartError when it cannot start, and what the door or the ledger raised.
     """
-    ledger = Ledger(config.ledger, clock)
+    ledger = Ledger(config.ledger, clock, durable=True)
     adapter = Adapter(ledger, clock, entropy, agent_factory, response_timeout_s=config.response_timeout_s, step=step)
     try:
         await adapter.start()

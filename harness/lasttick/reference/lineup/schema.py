@@ -42,8 +42,8 @@ CREATE TRIGGER audit_kept BEFORE DELETE ON tool_audit BEGIN SELECT RAISE(ABORT, 
 Triggers keep audit rows as they are, whoever opens the file."""
 
 
-def opened(path: Path) -> sqlite3.Connection:
-    """The ledger at `path`, made when it is not there. Raises StartError."""
+def opened(path: Path, *, durable: bool) -> sqlite3.Connection:
+    """The ledger at `path`, made when it is not there. `durable`: each commit waits for the disk. Raises StartError."""
     db: sqlite3.Connection | None = None
     try:
         # Made here, not by SQLite, which would let everybody read it; its side files take over the rights.
@@ -51,8 +51,8 @@ def opened(path: Path) -> sqlite3.Connection:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         db = sqlite3.connect(path, isolation_level=None)
         db.execute("PRAGMA journal_mode = WAL")
-        # A killed process loses nothing that was committed; only a power cut could.
-        db.execute("PRAGMA synchronous = NORMAL")
+        # A killed process loses nothing that was committed, either way; a power cut could, unless each commit waits.
+        db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
         _migrate(db)
     except (OSError, sqlite3.Error) as error:
         if db is not None:
