@@ -134,7 +134,7 @@ def test_a_folder_that_can_not_be_seeded(tmp_path: Path, content: str | None, sa
 def test_a_pipe_in_the_folder_is_told_and_not_waited_for(tmp_path: Path) -> None:
     folder = books(tmp_path / "books", a_json=bundle("a", "1"))
     os.mkfifo(folder / "b.json")
-    with pytest.raises(StartError, match="b.json is no file with content"):
+    with pytest.raises(StartError, match=r"b\.json is no file with content"):
         started(tmp_path / "root", folder)
 
 
