@@ -1,7 +1,7 @@
 """What can happen to permission cards, in any order, and what the agent must have heard at the end of it.
 
-The oracle is small on purpose: the first valid answer of the right conversation before the deadline wins; a cancel, the
-deadline and the end of the turn close what is open; nothing else does anything. Source: contract lineup C-3, C-4, LU-08.
+The oracle is small on purpose: the first valid answer of the right conversation before the deadline wins; a cancel,
+the deadline and the end of the turn close what is open; nothing else does anything. Source: contract lineup C-3, C-4.
 """
 
 from __future__ import annotations

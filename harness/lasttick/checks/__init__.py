@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from lasttick.checks.exclusive import STANDING, exclusive, own_turn
 from lasttick.checks.history import DriverCall, History, histories
+from lasttick.checks.once_only import once_only
 from lasttick.checks.seen import Sight, seen
 from lasttick.checks.untouched import untouched
 from lasttick.checks.verdict import Verdict, VerdictWord, as_word, worst
@@ -21,6 +22,7 @@ __all__ = [
     "as_word",
     "exclusive",
     "histories",
+    "once_only",
     "own_turn",
     "seen",
     "standing",
@@ -31,4 +33,6 @@ __all__ = [
 
 def standing(events: Sequence[Event]) -> tuple[Callable[[Sequence[Event]], Verdict], ...]:
     """The checks that judge every trace of this kind, when it is made and when it is judged again."""
-    return (*STANDING, untouched) if any(event.kind == "gateway.call" for event in events) else STANDING
+    kinds = dict.fromkeys(event.kind for event in events)
+    others = {"gateway.call": untouched, "host.frame": once_only}
+    return (*STANDING, *(check for kind, check in others.items() if kind in kinds))
