@@ -8,8 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lasttick import World, scenario
+from lasttick_fakes.model import Call
 
-from .steps_once import FILES, INVALID, KITCHEN, LIFE_S, OFFICE, VALID, Table
+from .steps_once import FILES, INVALID, KITCHEN, LIFE_S, OFFICE, VALID, Table, answers
 
 Act: TypeAlias = tuple[Any, ...]
 
@@ -54,4 +55,58 @@ async def test_any_order_of_answers_ends_in_one(world: World, acts: list[Act], i
         else:
             await getattr(table, kind)(*about)
     await table.wait(LIFE_S)
+    table.judge()
+
+
+@scenario("LU-08")
+async def test_a_click_counts_once_and_only_from_its_own_conversation(world: World) -> None:
+    """Two permissions are open at once. A stranger's click, a click on a card that nobody made and answers of every
+    wrong shape change nothing; a double-click is one answer; a dismissal is `cancelled`; and later clicks are late."""
+    table = Table(world, await world.lineup(), ask_s=60.0)
+    await table.lay()
+    await table.answer(0, "allow", by=OFFICE)
+    await table.answer_nobody()
+    for how in INVALID:
+        await table.answer(0, how)
+    for number, how in ((0, "allow"), (0, "allow"), (1, "dismiss"), (1, "allow"), (2, "deny"), (0, "deny")):
+        await table.answer(number, how)
+    for where, paths in FILES.items():
+        assert "Done." in await table.lineup.person(where).text("agent"), paths
+    table.judge()
+
+
+@scenario("LU-08")
+async def test_a_card_does_not_outlive_its_turn(world: World) -> None:
+    """The agent waits less long than the card would, denies by itself, and its prompt ends. The card is closed as
+    aborted with the reason `turn ended`, a click then is rejected, and the agent hears no answer to what is over."""
+    lineup = await world.lineup(ask_s=1.0)
+    await lineup.model.script("note", Call.one("write_file", path="note.txt", content="a note"), "Not written.")
+    person = lineup.person()
+    await person.say("Please write the note.")
+    card = await person.card()
+    assert "Not written." in await person.text("agent")
+    await person.closed(card)
+    assert (card.state, card.reason) == ("aborted", "turn ended")
+    await person.click(card, "Allow edit")
+    assert (await person.told(card, 2)).reason == "aborted"
+    await world.settle()
+    assert lineup.ledger.pair(card.call_id) == "aborted/aborted"
+    assert answers(lineup) == {}
+    assert not (lineup.files / "note.txt").exists()
+    assert lineup.problems == []
+
+
+@scenario("LU-08")
+async def test_a_cancel_answers_every_question_of_the_turn(world: World) -> None:
+    """Two permissions of a turn are open and the person stops it. The agent hears `cancelled` to both, the cards are
+    aborted, the person learns that the session was replaced, and a later yes brings nothing to the disk."""
+    table = Table(world, await world.lineup(), ask_s=60.0)
+    await table.lay()
+    await table.cancel(KITCHEN)
+    person = table.lineup.person(KITCHEN)
+    assert "session was replaced" in await person.text("system")
+    for number in (0, 1, 0):
+        await table.answer(number, "allow")
+    await table.answer(2, "allow")
+    await table.lineup.person(OFFICE).text("agent")
     table.judge()
