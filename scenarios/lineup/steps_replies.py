@@ -51,7 +51,9 @@ def expected(kinds: tuple[Kind, ...], call_id: str) -> Expected:
     blocks = [kind for kind in kinds if kind in BLOCKS]
     whole = reply(kinds, call_id)
     if any(kind in MARKERS for kind in kinds):
-        return Expected((whole.strip(),), False, ("truncated block" if kinds[-1] == "truncated" else "block not alone",))
+        return Expected(
+            (whole.strip(),), False, ("truncated block" if kinds[-1] == "truncated" else "block not alone",)
+        )
     rest = "\n".join(WORDS for kind in kinds if kind == "words")
     texts = (rest,) if rest else ()
     if len(blocks) > 1:

@@ -41,7 +41,9 @@ async def test_two_hundred_open_cards_are_answered_once_each(world: World) -> No
     assert {owner[rpc_id]: told for rpc_id, told in answers(lineup).items()} == {
         person.conversation_id: [option] for person, option in zip(people, expected, strict=True)
     }
-    assert [(row["state"], row["result_status"] is None) for row in lineup.ledger.calls] == [("completed", False)] * MANY
+    assert [(row["state"], row["result_status"] is None) for row in lineup.ledger.calls] == [
+        ("completed", False)
+    ] * MANY
     assert [row["state"] for row in lineup.ledger.interactions] == ["resolved"] * MANY
     accepted = lineup.ledger.rows("tool_audit", phase="result", disposition="accepted")
     assert sorted(row["call_id"] for row in accepted) == sorted(card.call_id for card in shown)
