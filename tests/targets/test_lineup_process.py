@@ -122,6 +122,21 @@ def test_a_host_that_hangs_up_and_comes_back_answers_the_same_card() -> None:
     play(story)
 
 
+def test_the_agents_own_gateway_asks_and_is_answered() -> None:
+    async def story(world: Any) -> None:
+        lineup = await world.lineup()
+        native = await lineup.native()
+        await native.slash_confirm("kitchen", "c1", "Reload tools?", "The prompt cache is lost.")
+        person = lineup.person()
+        card = await person.card()
+        await person.click(card, "Once")
+        await person.closed(card)
+        await world.settle()
+        assert native.answers == [{"kind": "slash_confirm", "id": "c1", "answer": "once"}]
+
+    play(story)
+
+
 def test_what_only_a_virtual_world_can_do_is_inconclusive_and_a_bad_start_says_why() -> None:
     async def story(world: Any) -> None:
         lineup = await world.lineup()

@@ -148,6 +148,19 @@ def test_a_restart_is_a_stop_and_a_start_and_the_host_comes_again() -> None:
     ]
 
 
+def test_the_agents_own_gateway_asks_and_is_answered() -> None:
+    async def story(world: Any) -> None:
+        lineup = await world.lineup()
+        native = await lineup.native()
+        await native.update_prompt("kitchen", "u1", "Stash local changes?", "n")
+        person = lineup.person()
+        await person.type(await person.card(), "")
+        await world.settle()
+        assert native.answers == [{"kind": "update_prompt", "id": "u1", "answer": "n"}]
+
+    assert [event.kind for event in play(story) if event.actor == "native"] == ["native.asked", "native.answered"]
+
+
 # -- crashes
 
 

@@ -256,6 +256,7 @@ def test_an_agent_that_ended_unseen_is_started_again_for_the_next_text(tmp_path:
         rig.agent.dies(tells=False)
         await rig.say("two", "fresh")
         assert len(rig.agents) == 2
+        assert rig.agents[0].has_stopped
         assert texts(rig)[-1] == ["instructions none", "two"]
         assert rig.rows("SELECT epoch FROM meta") == [(2,)]
 
@@ -267,8 +268,24 @@ def test_an_agent_that_cannot_be_started_is_told_and_tried_again(tmp_path: Path)
         rig.cannot_start = 2
         await rig.say("one")
         assert rig.host.texts("system") == ["the agent could not be started (no such program); send the message again"]
+        assert [agent.has_stopped for agent in rig.agents] == [True, True]
         await rig.say("two")
         assert texts(rig) == [["instructions none", "two"]]
+
+    played(tmp_path, story)
+
+
+def test_two_conversations_that_lose_one_agent_share_the_next(tmp_path: Path) -> None:
+    """Both notice on their own that it ended; the second must not take the new one for the old."""
+
+    async def story(rig: Rig) -> None:
+        await rig.say("zero", "z")
+        rig.agent.dies(tells=False)
+        rig.send("lineup.v1.message", {"message_id": "m", "text": "one"}, "a")
+        rig.send("lineup.v1.message", {"message_id": "m", "text": "two"}, "b")
+        await rig.loop.settle()
+        assert len(rig.agents) == 2
+        assert sorted(texts[-1] for _, texts in rig.agent.prompts) == ["one", "two"]
 
     played(tmp_path, story)
 

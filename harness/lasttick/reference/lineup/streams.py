@@ -75,6 +75,7 @@ class StdioStream:
         self._input: asyncio.ReadTransport | None = None
         self._output: asyncio.WriteTransport | None = None
         self._closed = False
+        self._is_over = False
 
     async def open(self) -> None:
         loop = asyncio.get_running_loop()
@@ -85,7 +86,7 @@ class StdioStream:
             )
         if _can_wait(self._fds[1]):
             pipe: Any = os.fdopen(os.dup(self._fds[1]), "wb", buffering=0)
-            self._output, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, pipe)
+            self._output, _ = await loop.connect_write_pipe(lambda: _AtEnd(self._leave), pipe)
 
     async def lines(self) -> AsyncIterator[bytes]:
         while chunk := await self._read():
@@ -111,12 +112,21 @@ class StdioStream:
         if self._closed:
             return
         self._closed = True
-        for transport in (self._input, self._output):
-            if transport is not None:
-                transport.close()
-        for fd, blocking in zip(self._fds, self._blocking, strict=True):
-            os.set_blocking(fd, blocking)
-            os.close(fd)
+        if self._input is not None:
+            self._input.close()
+        if self._output is None or self._is_over:
+            self._leave()
+        else:
+            self._output.close()
+
+    def _leave(self) -> None:
+        """When the output is over. Of a terminal both descriptors are one thing: a rest that waits to be written would
+        block everybody if the input was put back earlier."""
+        if self._closed:
+            for fd, blocking in zip(self._fds, self._blocking, strict=True):
+                os.set_blocking(fd, blocking)
+                os.close(fd)
+        self._is_over = True
 
     async def _read(self) -> bytes:
         if self._reader is not None:
@@ -124,6 +134,16 @@ class StdioStream:
         # A file is always ready; whoever else has something to do must not wait for its end.
         await asyncio.sleep(0)
         return b"" if self._closed else os.read(self._fds[0], CHUNK_BYTES)
+
+
+class _AtEnd(asyncio.BaseProtocol):
+    """Of a pipe that is written to: tells when it is over."""
+
+    def __init__(self, tell: Callable[[], None]) -> None:
+        self._tell = tell
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._tell()
 
 
 def _can_wait(fd: int) -> bool:

@@ -20,6 +20,7 @@ from lasttick.reference.lineup.core import Adapter
 from lasttick.reference.lineup.host_lines import HostLines
 from lasttick.reference.lineup.host_websocket import HostWebsocket
 from lasttick.reference.lineup.streams import StdioStream
+from lasttick.targets.lineup.native import hear_gateway
 
 LOOPBACK = "127.0.0.1"
 
@@ -54,10 +55,15 @@ class Door:
         self.is_over = True
 
     async def _listen(self, adapter: Adapter, stack: contextlib.AsyncExitStack) -> str:
-        """The address at which the agent's gateway may ask."""
+        """The address at which the agent's gateway may ask: one at a time, as with hosts."""
+        one = asyncio.Lock()
 
         async def joined(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await adapter.hear_gateway(SocketLines(reader, writer))
+            if one.locked():
+                writer.close()
+                return
+            async with one:
+                await hear_gateway(adapter, SocketLines(reader, writer), SystemClock())
 
         port = self._events_port or 0
         with _refused(LOOPBACK, port):

@@ -20,6 +20,7 @@ from lasttick.reference.lineup.host_lines import HostLines
 from lasttick.reference.lineup.ledger import Ledger
 from lasttick.targets.gateway.turns import told_request
 from lasttick.targets.lineup.agent import VIRTUAL_COMMAND, agent_environ, prepare
+from lasttick.targets.lineup.native import hear_gateway
 from lasttick.targets.lineup.options import NOT_TOLD, AgentEvent, LineupOptions
 from lasttick.targets.lineup.steps import Crash, Steps
 from lasttick.targets.lineup.tap import TappedPrograms
@@ -198,7 +199,7 @@ class _Run:
     def native_pipe(self) -> PipeEnd:
         """Raises ConnectionRefusedError when the adapter does not run."""
         adapter, ours, theirs = self._joined()
-        self._serve(adapter.hear_gateway(theirs), "event source")
+        self._serve(hear_gateway(adapter, theirs, self._world.clock), "event source")
         return ours
 
     def _joined(self) -> tuple[Adapter, PipeEnd, PipeEnd]:
