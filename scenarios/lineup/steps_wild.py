@@ -47,9 +47,16 @@ def noise(line: str | Mapping[str, Any], reason: str) -> Line:
 
 
 UNSUPPORTED = "unsupported request"
-_UPDATE = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"{session}","update":{"sessionUpdate":%s}}}'
-_TWICE = '{"jsonrpc":"2.0","id":"twice","method":"%s","params":{"sessionId":"{session}"},"params":{}}' % PERMISSION
-_NAN = '{"jsonrpc":"2.0","id":"nan","method":"%s","params":{"sessionId":"{session}","options":[NaN]}}' % PERMISSION
+
+
+def update(**fields: Any) -> str:
+    """A `session/update` of this session."""
+    params = {"sessionId": "{session}", "update": fields}
+    return json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params})
+
+
+_TWICE = '{"jsonrpc":"2.0","id":"twice","method":"session/request_permission","params":{},"params":{"options":[]}}'
+_NAN = '{"jsonrpc":"2.0","id":"nan","method":"session/request_permission","params":{"options":[NaN]}}'
 
 LINES: Mapping[str, Line] = {
     "a terminal": request("terminal/create", 1000, UNSUPPORTED, {"sessionId": "{session}", "command": "rm"}),
@@ -73,8 +80,8 @@ LINES: Mapping[str, Line] = {
     "no session": permission(2007, "params.sessionId", sessionId=None),
     "keys twice": Line({"text": _TWICE}, "cancelled", "", "twice"),
     "no number": Line({"text": _NAN}, "cancelled", "", "nan"),
-    "an unknown update": noise(_UPDATE % '"hologram"', "unknown update kind"),
-    "an update without a kind": noise(_UPDATE % "7", "params.update.sessionUpdate"),
+    "an unknown update": noise(update(sessionUpdate="hologram"), "unknown update kind"),
+    "an update without a kind": noise(update(sessionUpdate=7), "params.update.sessionUpdate"),
     "an unknown notification": noise('{"jsonrpc":"2.0","method":"session/wave","params":{}}', "unknown notification"),
     "an array": noise('[{"jsonrpc":"2.0","id":1,"method":"terminal/create"}]', ""),
     "a bare string": noise('"allow_once"', ""),

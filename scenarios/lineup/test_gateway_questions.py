@@ -1,5 +1,7 @@
-"""Is each question of the agent's own gateway answered at most once, and never by silence? Source: contract lineup C-10,
-hermes 5.2 and 5.3; LU-14."""
+"""Is each question of the agent's own gateway answered at most once, and never by silence?
+
+Source: contract lineup C-10; contract hermes, 5.2 and 5.3; LU-14.
+"""
 
 from __future__ import annotations
 
@@ -106,8 +108,8 @@ async def test_a_default_needs_somebody_who_sends_it(world: World) -> None:
 
 @scenario("LU-14", needs=("scale",))
 async def test_nobody_answers_and_nothing_is_agreed_to(world: World) -> None:
-    """A confirmation and an update prompt with a default are left alone; another confirmation is clicked one tick before
-    its 300 s are over. At 300 s the one left alone is answered `cancel`; the update prompt expires without a word."""
+    """A confirmation and an update prompt with a default are left alone; another confirmation is clicked one tick
+    before its 300 s are over. At 300 s the first is answered `cancel`; the update prompt expires without a word."""
     lineup, native, person = await begin(world)
     await native.slash_confirm("s1", "silent", TITLE, MESSAGE)
     silent = await person.card()
@@ -135,8 +137,8 @@ async def test_nobody_answers_and_nothing_is_agreed_to(world: World) -> None:
 @scenario("LU-14")
 @pytest.mark.parametrize("restarts", [False, True], ids=["gateway-gone", "adapter-restarted"])
 async def test_a_question_ends_with_whoever_asked_it(world: World, restarts: bool) -> None:
-    """The gateway hangs up with a confirmation open, or the adapter is restarted. The card is closed as aborted, a click
-    then is rejected, and the gateway that comes next hears no answer to a question that it did not ask."""
+    """The gateway hangs up with a confirmation open, or the adapter is restarted. The card is closed as aborted, a
+    click then is rejected, and no gateway hears an answer to a question that has ended."""
     lineup, native, person = await begin(world)
     await native.slash_confirm("s1", "c1", TITLE, MESSAGE)
     card = await person.card()

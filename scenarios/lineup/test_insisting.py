@@ -59,17 +59,19 @@ async def test_several_answers_at_once_are_never_asked_for(world: World) -> None
 
 
 SHELL = {"command": "rm -rf ./x"}
+FIELDS = {"fields": [{"id": "a", "label": "A"}]}
+GROUP = {"action_group": {"mode": "single-choice", "actions": [{"id": "a", "label": "A"}]}}
 OUT_OF_SCOPE = {
     "a tool that nobody published": cards.card("c-1", "shell", "Run", "Run it?", {"arguments": SHELL}),
     "a tool of the agent": cards.card("c-2", "terminal", "Run", "Run it?", {"arguments": SHELL}),
     "a command in a choice": cards.choice("c-3", ACTIONS, **SHELL),
-    "a command beside the data": cards.card("c-4", "input", "Enter", "What?", {"fields": [{"id": "a", "label": "A"}]}, **SHELL),
+    "a command beside the data": cards.card("c-4", "input", "Enter", "What?", FIELDS, **SHELL),
     "a command in a field": cards.inputs("c-5", [{"id": "a", "label": "A", **SHELL}]),
     "a permission of its own": cards.card("c-6", "permission", "Allow", "Allow it?", {"options": ["allow_once"]}),
-    "a subject": cards.card("c-7", "choice", "Allow", "Allow?", {"action_group": {"mode": "single-choice", "actions": []}, "subject": {}}),
+    "a subject": cards.card("c-7", "choice", "Allow", "Allow?", {**GROUP, "subject": {}}),
     "an inventory": '{"v":1,"type":"lineup.v1.client.inventory","payload":{"revision":"r","capabilities":[]}}',
     "a result": '{"v":1,"type":"lineup.v1.tool.result","payload":{"call_id":"c-1","status":"completed","result":{}}}',
-}  # fmt: skip
+}
 PUBLISHED = {"pomodoro.start": {"minutes": {"type": "number", "required": True}}}
 
 

@@ -14,8 +14,8 @@ WRITE = Call.one("write_file", path="note.txt", content="a note")
 
 @scenario("LU-15", "LU-08", needs=("scale",))
 async def test_two_hundred_open_cards_are_answered_once_each(world: World) -> None:
-    """200 conversations have a permission open at once; their people answer in random order, some twice and with another
-    choice, and some in a neighbour's name. Each agent hears the first answer of its own person and no other."""
+    """200 conversations have a permission open at once; their people answer in random order, some twice and with
+    another choice, and some a neighbour's card. Each agent hears the first answer of its own person and no other."""
     lineup = await world.lineup()
     await lineup.model.script("note", WRITE, "Done.")
     people = [lineup.person(f"room-{number}") for number in range(MANY)]

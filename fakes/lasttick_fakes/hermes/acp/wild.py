@@ -1,8 +1,8 @@
-"""What does an agent do that does not keep to the protocol? It writes whatever its model asks it to, as lines of its own.
+"""What does an agent do that does not keep to the protocol? It writes what its model asks it to, as lines of its own.
 
-Only with `HERMES_FAKE_WILD` in its environment is the model offered the tool `write_lines`; the real program has nothing
-like it. `lines`: each `{"text"}` or `{"hex"}`, with `times` to repeat it; `{session}` in a text is the session's id, and
-every line gets its line feed. Answers that come to such lines are in the agent's log like all others.
+Only with `HERMES_FAKE_WILD` in its environment is the model offered the tool `write_lines`; the real program has
+nothing like it. `lines`: each `{"text"}` or `{"hex"}`, with `times` to repeat it; `{session}` in a text is the
+session's id, and every line gets its line feed. Answers that come to such lines are in the agent's log like all others.
 """
 
 from __future__ import annotations

@@ -1,0 +1,5 @@
+"""Wrong permission-card adapters, by topic. Ids are those of the contract's rules where a rule names one."""
+
+from lasttick.mutants.lineup import once, questions, replies, wild
+
+MUTANTS = [*once.MUTANTS, *questions.MUTANTS, *replies.MUTANTS, *wild.MUTANTS]
