@@ -138,6 +138,7 @@ def test_an_unknown_kind_of_update_is_recorded_and_told():
         (b'{"jsonrpc":"2.0","id":2,"error":"no"}', -32600, "is no object"),
         (b'{"jsonrpc":"2.0","id":2,"error":{"code":"x","message":"y"}}', -32600, "error.code"),
         (b'{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"busy"}}', -32000, None),
+        (b'{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":5}}', -32600, "error.message"),
     ],
 )
 def test_an_answer_that_cannot_be_read_ends_its_prompt_and_no_other(answer, code, reason):

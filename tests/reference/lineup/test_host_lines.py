@@ -2,15 +2,17 @@
 
 import asyncio
 import json
+import socket
 
 import pytest
 
-from lasttick.engine.clock import VirtualClock
+from lasttick.engine.clock import SystemClock, VirtualClock
 from lasttick.engine.loop import run_virtual
 from lasttick.engine.pipes import pipe_pair
 from lasttick.model.lineup.frames import FRAME_BYTES_MAX, read_frame
 from lasttick.model.lineup.records import Refused
 from lasttick.reference.lineup.host_lines import HostLines
+from lasttick.reference.lineup.streams import StdioStream
 
 from .host_rig import Core
 
@@ -63,6 +65,35 @@ def test_a_line_that_is_too_long_is_refused_and_the_link_stays_open(size):
         assert "expected at most 1048576" in refused.reason
     assert after == b"after"
     assert said == [{"still": "here"}]
+
+
+def test_on_real_pipes_a_line_of_any_length_is_one_refused_frame():
+    async def main():
+        inward, outward = socket.socketpair(), socket.socketpair()
+        stream = StdioStream(FRAME_BYTES_MAX, inward[0].fileno(), outward[0].fileno())
+        await stream.open()
+        core = Core()
+        run = asyncio.create_task(HostLines(stream, core, core.attach, SystemClock()).run())
+        _, writer = await asyncio.open_connection(sock=inward[1])
+        reader, _ = await asyncio.open_connection(sock=outward[1])
+        writer.write(b"[" * 20_000_000 + b'\n{"v":1}\n')
+        async with asyncio.timeout(20):
+            while len(core.frames()) < 2:
+                await asyncio.sleep(0.005)
+        await core.links[0].send({"still": "here"})
+        said = await reader.readline()
+        writer.write_eof()
+        await run
+        for sock in (inward[0], outward[0], writer):
+            sock.close()
+        return core, said
+
+    core, said = asyncio.run(main())
+    long, short = core.frames()
+    assert len(long) == FRAME_BYTES_MAX + 1
+    assert short == b'{"v":1}'
+    assert json.loads(said) == {"still": "here"}
+    assert core.all[-1] == ("gone",)
 
 
 def test_a_frame_goes_out_on_one_line_whatever_its_text():

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,30 @@ def test_a_stream_with_a_limit_of_its_own_is_read_on():
         return [line async for line in whole_lines(theirs, lambda: overruns.append(1))], len(overruns)
 
     assert run_virtual(main) == ([b"before", b"after"], 1)
+
+
+def test_a_flood_of_lines_keeps_nobody_from_working():
+    """A card's deadline must be met while an agent writes nonsense as fast as it can."""
+
+    async def main(loop):
+        ours, theirs = pipe_pair()
+        ours.write(b"x\n" * 10_000)
+        ours.close()
+        read, seen = 0, []
+
+        async def other():
+            while read < 10_000:
+                seen.append(read)
+                await asyncio.sleep(0)
+
+        working = asyncio.create_task(other())
+        async for _ in whole_lines(theirs, seen.clear):
+            read += 1
+        await working
+        return seen
+
+    seen = run_virtual(main)
+    assert max(later - earlier for earlier, later in pairwise(seen)) <= streams.BURST_LINES
 
 
 def test_pipes_carry_lines_both_ways_and_are_left_as_they_were_found():
@@ -101,6 +126,9 @@ def test_a_reader_that_is_gone_or_does_not_read_is_an_error(monkeypatch):
             await say(stream, theirs)
         finally:
             stream.close()
+            await asyncio.sleep(0.01)
+            assert ours.getblocking()
+            assert os.get_blocking(ours.fileno())
             ours.close()
             theirs.close()
 

@@ -14,6 +14,7 @@ from typing import Any
 from lasttick.ports import LineStream
 
 CHUNK_BYTES = 1 << 16
+BURST_LINES = 64
 EXCERPT_BYTES_MAX = 4_096
 UNREAD_BYTES_MAX = 1 << 26
 """Of what the other side does not read: with more it counts as gone. To wait for it would hold up answers."""
@@ -22,10 +23,15 @@ UNREAD_BYTES_MAX = 1 << 26
 async def whole_lines(stream: LineStream, overrun: Callable[[], None]) -> AsyncIterator[bytes]:
     """The lines of a stream to its end. A stream that has a limit of its own says so with ValueError, drops what it
     holds and can be read on; `overrun` is told each time, and a rest of such a line is a line."""
+    count = 0
     while True:
         try:
             async for line in stream.lines():
                 yield line
+                # Reading what is there already waits for nothing, and a flood would keep everybody else from working.
+                count += 1
+                if count % BURST_LINES == 0:
+                    await asyncio.sleep(0)
             return
         except ValueError:
             overrun()
@@ -64,8 +70,9 @@ class LineCutter:
 
 
 class StdioStream:
-    """A `ports.LineStream` over two file descriptors, such as this process's 0 and 1: pipes, sockets, a terminal or
-    files. Lines come cut at `limit` + 1 bytes. Needs a running loop."""
+    """A `ports.LineStream` over two file descriptors, such as this process's 0 and 1: pipes, a terminal, files, or two
+    sockets. One socket for both ways does not do: asyncio takes what comes in at an output for its end. Lines come cut
+    at `limit` + 1 bytes. Needs a running loop."""
 
     def __init__(self, limit: int, read_fd: int = 0, write_fd: int = 1) -> None:
         self._cutter = LineCutter(limit)
