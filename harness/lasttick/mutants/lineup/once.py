@@ -1,4 +1,4 @@
-"""Wrong adapters that answer for nobody, twice, or for somebody else. Source: contract lineup rules 4 and 7, C-3, C-4."""
+"""Wrong adapters that answer for nobody, twice, or for somebody else. Source: contract lineup, rules 4, 7; C-3, C-4."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong readers of a model's reply: cards that nobody may show, blocks that are none, pieces that are put together wrong.
+"""Wrong readers of a reply: cards that nobody may show, blocks that are none, pieces that are put together wrong.
 
 Source: contract lineup C-2, C-6.
 """

@@ -20,7 +20,7 @@ def terminal_succeeds(right: Any) -> Callable[[Unsupported], dict[str, Any]]:
     def answer(request: Unsupported) -> dict[str, Any]:
         if request.method == "terminal/create":
             return {"jsonrpc": "2.0", "id": request.rpc_id, "result": None}
-        return right(request)  # type: ignore[no-any-return]
+        return right(request)
 
     return answer
 
