@@ -1,7 +1,8 @@
 """What can happen to permission cards, in any order, and what the agent must have heard at the end of it.
 
 The oracle is small on purpose: the first valid answer of the right conversation before the deadline wins; a cancel,
-the deadline and the end of the turn close what is open; nothing else does anything. Source: contract lineup C-3, C-4.
+the deadline, the end of the turn and a death close what is open; nothing else does anything.
+Source: contract lineup C-3, C-4.
 """
 
 from __future__ import annotations
@@ -98,6 +99,18 @@ class Table:
         for asked in self._open_in(where):
             self._close(asked, CANCELLED)
         await self.lineup.person(where).cancel()
+        await self.world.settle()
+
+    async def die(self, who: str) -> None:
+        """The agent's process, or the adapter's, is gone; the adapter is started again. Nobody waits for an answer."""
+        for asked in self.asked:
+            if asked.is_open:
+                self._close(asked, UNANSWERED)
+        if who == "agent":
+            await self.lineup.kill_agent()
+        else:
+            await self.lineup.kill()
+            await self.lineup.start()
         await self.world.settle()
 
     async def wait(self, seconds: float) -> None:
