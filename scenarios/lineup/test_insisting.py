@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lasttick import World, scenario
-from lasttick.model.lineup.frames import TOOL_CALL
+from lasttick.model.lineup.frames import INVENTORY, TOOL_CALL
 from lasttick_fakes.model import cards
 from lasttick_fakes.model.cards import INSISTS
 
@@ -96,6 +96,9 @@ async def test_what_is_out_of_scope_comes_into_being_for_nobody(world: World) ->
     assert [frame["payload"]["call_id"] for frame in cards_shown(lineup)] == ["p"]
     assert [row["call_id"] for row in lineup.ledger.calls] == ["p"]
     assert lineup.ledger.interactions == []
+    assert len(lineup.ledger.rows("messages", type=INVENTORY)) == 2, (
+        "what the model wrote was taken for the host's word"
+    )
     assert lineup.agent_log("hermes.ran", "hermes.wrote", "hermes.answered") == []
     assert list(lineup.files.iterdir()) == []
     assert lineup.problems == []

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from lasttick.engine.pipes import pipe_pair
 from lasttick_fakes.hermes.acp.toolbox import Toolbox
 from lasttick_fakes.hermes.acp.wild import DONE, TOOL, Wild
 from lasttick_fakes.hermes.versions import DEFAULT_VERSION, habits_of
@@ -37,7 +36,7 @@ def test_lines_are_written_as_they_are() -> None:
 
 @pytest.mark.parametrize("is_wild", [False, True])
 def test_the_tool_is_offered_to_a_wild_agent_only(is_wild: bool, tmp_path: Path) -> None:
-    wild = Wild(pipe_pair()[0]) if is_wild else None
     nobody: Any = None
+    wild = Wild(nobody) if is_wild else None
     toolbox = Toolbox([], nobody, habits_of(DEFAULT_VERSION), {}, str(tmp_path), lambda kind, data: None, wild)
     assert (TOOL in toolbox.offered()) == is_wild
