@@ -123,15 +123,24 @@ def _multi_broken(exchange: Exchange, side: Side) -> list[Claim]:
 
 def _multi_fixed(exchange: Exchange, side: Side) -> list[Claim]:
     """Rows that are there were left by an older adapter: their last answers were tail answers."""
-    ends = [verdicts(call)[-1] for call in side.calls]
+    tails = [[one for one in verdicts(call) if one.startswith("result/")] for call in side.calls]
+    refused = side.refused[0].message_seq if side.refused else None
     system, agent = _texts(side, "system"), _texts(side, "agent")
     return [
         Claim("the insisting model's card was refused", [row.reason for row in side.refused] == [MULTI_CHOICE]),
-        Claim("no row came of it", all(call.mode == "multi-choice" and call.card is not None for call in side.calls)),
+        Claim(
+            "no row came of it",
+            refused is not None
+            and all(call.card_seq is not None and call.card_seq < refused for call in side.calls)
+            and all(call.call_state != "emitted" for call in side.calls),
+        ),
         Claim("the host got no card", side.got(TOOL_CALL) == []),
         Claim("the person was told why", any(MULTI_CHOICE in text for text in system)),
         Claim("the other model's words were shown", agent[-1:] == [exchange.final]),
-        Claim("an answer to an old card was rejected", all(end.startswith("result/rejected") for end in ends)),
+        Claim(
+            "the answer to an old card was rejected",
+            all(len(tail) == 1 and tail[0].startswith("result/rejected") for tail in tails),
+        ),
     ]
 
 

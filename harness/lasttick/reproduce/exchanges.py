@@ -9,7 +9,8 @@ from typing import Any, Literal, TypeAlias, cast
 
 Kind: TypeAlias = Literal["permission", "clarify", "multi"]
 FILE = Path(__file__).with_name("exchanges.toml")
-PROMPT_CHARS_MAX = 20_000
+CONTENT_CHARS_MAX = 4_000
+"""What a field of an input card takes."""
 
 
 class UnknownExchange(Exception):
@@ -37,8 +38,8 @@ class Exchange:
 
     @property
     def prompt(self) -> str:
-        """What the person says."""
-        return self.says.replace("{content}", self.content or "")
+        """What the person says. Without blanks at its ends, as an agent tells it to its model."""
+        return self.says.replace("{content}", self.content or "").strip()
 
     @property
     def label(self) -> str:
@@ -68,9 +69,9 @@ def find(exchange_id: str, content: str | None = None) -> Exchange:
             f"nothing is written or typed in {found.id}, so there is no content to replace\n"
             f"  expected: --content with {with_content}\n  next: leave it out"
         )
-    if not content.strip() or len(content) > PROMPT_CHARS_MAX or not _is_text(content):
+    if not content.strip() or len(content) > CONTENT_CHARS_MAX or not _is_text(content):
         raise UnknownExchange(
-            f"--content is {content[:40]!r}\n  expected: a text that is not blank, of at most {PROMPT_CHARS_MAX} "
+            f"--content is {content[:40]!r}\n  expected: a text that is not blank, of at most {CONTENT_CHARS_MAX} "
             "characters\n  next: give another one"
         )
     return replace(found, content=content)

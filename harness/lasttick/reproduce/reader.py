@@ -121,14 +121,16 @@ class NoLedger(Exception):
 
 @contextmanager
 def _opened(ledger: Path) -> Iterator[sqlite3.Connection]:
-    """A reader that cannot write, and leaves nothing beside the file."""
+    """A reader that cannot write, and that leaves nothing beside a copy."""
+    beside = ledger.with_name(f"{ledger.name}-wal")
+    alone = "" if beside.exists() else "&immutable=1"
     try:
-        with closing(sqlite3.connect(f"{ledger.resolve().as_uri()}?mode=ro", uri=True)) as db:
+        with closing(sqlite3.connect(f"{ledger.resolve().as_uri()}?mode=ro{alone}", uri=True)) as db:
             yield db
-    except sqlite3.Error as error:
+    except (sqlite3.Error, KeyError, TypeError, ValueError) as error:
         raise NoLedger(
             f"{ledger} cannot be read: {error}\n  expected: a ledger of the permission-card adapter, whole, as "
-            "SQLite's backup copies it\n  next: name the copy of a ledger file"
+            "SQLite's backup copies it (contract lineup C-4)\n  next: name the copy of a ledger file"
         ) from error
 
 

@@ -23,9 +23,15 @@ from lasttick.targets.world import World
 SUMS = "SHA256SUMS"
 
 
+class NotPlayed(Exception):
+    """The exchange did not come to its end. The message has three parts."""
+
+    exit_code = 1
+
+
 def reproduce(exchange: Exchange, folder: Path, *, seed: int) -> Summary:
     """Play both, write everything into `folder`, which is empty. The fixed adapter of an exchange that left a card open
-    starts on the broken one's ledger. Raises EvidenceError."""
+    starts on the broken one's ledger. Raises EvidenceError, NotPlayed."""
     _play(exchange, folder, BROKEN, seed, find_mutant(exchange.mutant), None)
     old = (folder / BROKEN / LEDGER).read_bytes() if exchange.story == "multi" else None
     _play(exchange, folder, FIXED, seed, None, old)
@@ -48,5 +54,11 @@ def _play(
 
     name = f"reproduce/{exchange.id}/{side}"
     run = ScenarioRun(story, scenario_id=name, seed=seed, mode="virtual", mutant=mutant)
-    run.example()
+    try:
+        run.example()
+    except AssertionError as error:
+        raise NotPlayed(
+            f"{exchange.id} did not come to its end on the {side} adapter: {error}\n  expected: the exchange as it was "
+            f"recorded (contract lineup C-11)\n  next: look at {folder / side}"
+        ) from error
     write_trace(folder, name, run.events)
