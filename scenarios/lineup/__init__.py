@@ -1,1 +1,1 @@
-"""Stories of the permission-card adapter: what an agent may do because a person said yes, and only because of that."""
+"""Stories of permission cards: what an agent may do because a person said yes, and only because of that."""

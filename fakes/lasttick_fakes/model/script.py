@@ -4,10 +4,11 @@ The answer is a function of the messages, never of a counter, because an agent r
 user message names the script (the script whose word stands last in it; `*` when there is none), and the number of
 assistant messages after it is the step. A script that is over goes on with its last step.
 
-`Say` may quote what the tools brought: `{result}` is the text of the newest tool message, `{results}` of all since the
-prompt, joined by blanks. `Call` asks for tools by the names that the server gave them: among the offered names it takes
-the same one, else the one that ends in `_` and that name (so one script serves every version of the agent); if none
-or several fit, it asks for the name as it is, as a model that makes one up. Source: contract hermes, section 6.
+`Say` may quote what was said: `{prompt}` is the newest prompt, `{result}` the text of the newest tool message,
+`{results}` of all since the prompt, joined by blanks. `Call` asks for tools by the names that the server gave them:
+among the offered names it takes the same one, else the one that ends in `_` and that name (so one script serves every
+version of the agent); if none or several fit, it asks for the name as it is, as a model that makes one up.
+Source: contract hermes, section 6.
 """
 
 from __future__ import annotations
@@ -127,9 +128,13 @@ def chosen(scripts: Mapping[str, Script], turn: Turn) -> Step | None:
 
 
 def spoken(step: Say, turn: Turn) -> str:
-    """The text with the tools' results filled in, which are one line each: an agent's answer is its last line."""
-    filled = {"{result}": turn.results[-1] if turn.results else "", "{results}": " ".join(turn.results)}
-    return re.sub(r"\{results?\}", lambda place: filled[place[0]], step.text)
+    """The text with prompt and tools' results filled in; results are one line each: an agent's answer is its last line."""
+    filled = {
+        "{prompt}": turn.prompt,
+        "{result}": turn.results[-1] if turn.results else "",
+        "{results}": " ".join(turn.results),
+    }
+    return re.sub(r"\{(?:prompt|results?)\}", lambda place: filled[place[0]], step.text)
 
 
 def offered_name(tool: str, offered: Sequence[str]) -> str:

@@ -211,6 +211,31 @@ def report(
 
 
 @app.command()
+def reproduce(
+    id: Annotated[str | None, typer.Argument(metavar="[EXCHANGE]", help="A04A-09, A04A-10 or A04A-11.")] = None,
+    content: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What is written or typed, in place of the recorded text.")
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where reproduced/ goes.")] = Path("reports"),
+    seed: Annotated[int, typer.Option(help="Same seed, same evidence.")] = 1,
+    ledger: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Instead: what a copied ledger says, as JSON.")
+    ] = None,
+    model_log: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --ledger: the model's log, for bytes that were written.")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """A recorded exchange, broken and fixed, side by side."""
+    from lasttick.cli.reproduce import columns_of
+    from lasttick.cli.reproduce import reproduce as play
+
+    if ledger is not None:
+        return columns_of(ledger, model_log)
+    return play(id, content=content, out=out, seed=seed, as_json=json)
+
+
+@app.command()
 def explain(
     id: Annotated[str, typer.Argument(help="A requirement (HA-06) or a law (lease/exclusive).")], json: Json = False
 ) -> int:

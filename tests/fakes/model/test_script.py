@@ -81,6 +81,7 @@ def test_a_result_is_not_read_as_a_template() -> None:
     assert spoken(Say("{result}"), turn) == "{result} {results}"
     assert spoken(Say("nothing {other}"), turn_of([])) == "nothing {other}"
     assert spoken(Say("<{result}>"), turn_of([user("x")])) == "<>"
+    assert spoken(Say("<{prompt}>"), turn_of([user("x"), user("say {result}")])) == "<say {result}>"
 
 
 @pytest.mark.parametrize(

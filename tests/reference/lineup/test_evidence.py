@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from lasttick.engine.loop import VirtualLoop, run_virtual
-from lasttick.reference.lineup.evidence import NOT_OBSERVED, CallEvidence, copied, read_evidence
+from lasttick.reproduce.reader import NOT_OBSERVED, CallEvidence, read_evidence
+from lasttick.targets.lineup.ledger import LedgerRows
 
 from .adapter_rig import CARD, STATE, Rig, block, played
 
 FRESH = """
 import dataclasses, json, pathlib, sys
-from lasttick.reference.lineup.evidence import read_evidence
+from lasttick.reproduce.reader import read_evidence
 print(json.dumps([dataclasses.asdict(call) for call in read_evidence(pathlib.Path(sys.argv[1]))]))
 """
 
@@ -57,7 +58,7 @@ def test_the_evidence_of_a_copied_file_equals_what_host_and_agent_saw(tmp_path: 
     async def whole(rig: Rig) -> None:
         await story(rig)
         seen.append(rig)
-        copied(rig.path, copy)  # while the adapter runs: its last commits are not in the file itself
+        LedgerRows(rig.path).copy(copy)  # while the adapter runs: its last commits are not in the file itself
 
     played(tmp_path, whole)
     (rig,) = seen

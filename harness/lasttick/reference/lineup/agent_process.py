@@ -53,7 +53,9 @@ class AgentProcess:
 
     async def start(self) -> None:
         """Raises AgentGone."""
+        self._shop.step("before frame: agent initialize")
         await self._link.start(self)
+        self._shop.step("after frame: agent initialize")
 
     async def stop(self) -> None:
         self.is_alive = False
@@ -61,7 +63,9 @@ class AgentProcess:
 
     async def new_session(self, conversation_id: str) -> str:
         """The conversation's session from now on; an older one of it is none of ours any more. Raises AgentGone."""
+        self._shop.step("before frame: agent session/new")
         session_id = await self._link.new_session()
+        self._shop.step("after frame: agent session/new")
         self.retire(conversation_id)
         self._sessions[session_id] = conversation_id
         return session_id
