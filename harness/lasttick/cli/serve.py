@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,6 +90,32 @@ def third_party(*, port: int, host: str) -> int:
 
     with _refusals():
         serve.run_third_party(host=host, port=port)
+    return PASSED
+
+
+def lineup(**options: Any) -> int:
+    """Fields of `AdapterOptions`."""
+    from lasttick.targets.lineup import serve
+
+    if options["response_timeout_s"] is not None:
+        check_seconds("--response-timeout", options["response_timeout_s"])
+    with _refusals():
+        serve.run_lineup(serve.AdapterOptions(**options), dict(os.environ))
+    return PASSED
+
+
+def hermes(*, version: str | None) -> int:
+    from lasttick.targets.lineup import serve
+
+    with _refusals():
+        return serve.run_hermes(dict(os.environ), version=version)
+
+
+def chat_host(*, adapter: str, port: int, host: str) -> int:
+    from lasttick.targets.lineup import serve
+
+    with _refusals():
+        serve.run_host(adapter=adapter, host=host, port=port)
     return PASSED
 
 

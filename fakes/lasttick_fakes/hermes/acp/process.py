@@ -1,7 +1,7 @@
 """How does the fake run as a program of its own? `python -m lasttick_fakes.hermes acp [--version 0.17.0]`, on stdio.
 
 Three variables of its own, beside those of the real program: `HERMES_FAKE_LOG`, a file to which every event is added as
-a line `{"kind", "data"}`; `HERMES_FAKE_PACE`, a factor for `Pace` (0: the agent's own work takes no time);
+a line `{"t_ns", "kind", "data"}`; `HERMES_FAKE_PACE`, a factor for `Pace` (0: the agent's own work takes no time);
 `HERMES_FAKE_ASK_S`, the seconds after which it denies by itself, for tests that cannot wait for 60.
 """
 
@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lasttick.engine.clock import SystemClock
 from lasttick_fakes.hermes.acp.connection import ASK_S, OnEvent
 from lasttick_fakes.hermes.acp.frames import LINE_BYTES_MAX
 from lasttick_fakes.hermes.acp.program import run_acp
@@ -96,8 +97,10 @@ def _log(name: str | None) -> OnEvent:
             f"hermes acp: {LOG_VARIABLE}={name!r} cannot be written ({error.strerror}); expected a file; name another"
         ) from None
 
+    clock = SystemClock()
+
     def log(kind: str, data: dict[str, Any]) -> None:
-        line = json.dumps({"kind": kind, "data": data}, ensure_ascii=False)
+        line = json.dumps({"t_ns": clock.now_ns(), "kind": kind, "data": data}, ensure_ascii=False)
         os.write(descriptor, line.encode("utf-8", "replace") + b"\n")
 
     return log

@@ -49,6 +49,7 @@ class OpenCard:
     deadline_ns: int
     waiter: Waiter
     alarm: asyncio.Task[None] | None = None
+    is_closing: bool = False
 
     @property
     def pair(self) -> states.Pair:
@@ -68,11 +69,8 @@ class OpenCards:
         return [
             card
             for card in self._open.values()
-            if card.conversation_id == conversation_id and card.card.source in sources
+            if card.conversation_id == conversation_id and card.card.source in sources and not card.is_closing
         ]
-
-    def get(self, call_id: str) -> OpenCard | None:
-        return self._open.get(call_id)
 
     def emit(self, later: Later, shown: OpenCard, waits: Interaction | None, seq: int | None) -> None:
         """Inside a transition: the card is audited, kept and on its way. `seq`: of the message that asked for it."""
@@ -89,6 +87,7 @@ class OpenCards:
         step = states.after(shown.pair, event, shown.card.source)
         if step is None:
             return
+        shown.is_closing = True  # one transition may close for two reasons: the first one counts
         outcome = shown.waiter.record(step, result)
         kept = None if result is None else result.result
         self._shop.ledger.moved(shown.card.call_id, step, kept, outcome)

@@ -24,16 +24,14 @@ class Quiet:
 
     timeout_ns: int
     holds: int = 0
-    before_ns: int = 0
     since_ns: int = 0
 
     def frame(self, now_ns: int) -> None:
         """Something came: counted from the start again."""
-        self.before_ns, self.since_ns = 0, now_ns
+        self.since_ns = now_ns
 
-    def hold(self, now_ns: int) -> None:
-        if self.holds == 0:
-            self.before_ns += now_ns - self.since_ns
+    def hold(self) -> None:
+        """A card is open, which is a frame too: nothing was counted before it that must be kept."""
         self.holds += 1
 
     def release(self, now_ns: int) -> None:
@@ -43,7 +41,7 @@ class Quiet:
 
     def left_ns(self, now_ns: int) -> int | None:
         """Until it was too long; None: it does not count now."""
-        return None if self.holds else self.timeout_ns - self.before_ns - (now_ns - self.since_ns)
+        return None if self.holds else self.timeout_ns - (now_ns - self.since_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +93,6 @@ class Conversation:
     turn: Turn | None = None
     told: Inventory | None = None
     notices: list[str] = field(default_factory=list)
-    is_working: bool = False
     counts_again: asyncio.Event = field(default_factory=asyncio.Event)
 
 

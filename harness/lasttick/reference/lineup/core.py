@@ -12,10 +12,12 @@ from typing import Any
 
 from lasttick.model.lineup.frames import INVENTORY, Cancel, Message, ResultFrame, read_frame
 from lasttick.model.lineup.records import DEFAULT_CONVERSATION, Inventory, PermissionAsked, Refused
-from lasttick.ports import Clock, Entropy
+from lasttick.ports import Clock, Entropy, LineStream
 from lasttick.reference.hostagent.start_error import StartError
 from lasttick.reference.lineup import permissions, restart
 from lasttick.reference.lineup.agent_process import AgentProcess
+from lasttick.reference.lineup.event_source import EventSource
+from lasttick.reference.lineup.gateway_questions import GatewayQuestions
 from lasttick.reference.lineup.host_out import HostOut
 from lasttick.reference.lineup.ledger import REFUSED, Ledger, Step
 from lasttick.reference.lineup.links import AgentLink, HostLink
@@ -89,6 +91,12 @@ class Adapter:
         self._turns.inventory = Inventory()
         self._host.detach()
 
+    async def hear_gateway(self, stream: LineStream) -> None:
+        """One connection of the agent's own gateway, which has questions outside of any turn, to its end (C-10)."""
+        questions = GatewayQuestions(self._shop, self._turns.cards)
+        questions.source = EventSource(stream, questions, self._shop.clock)
+        await questions.source.run()
+
     def frame(self, data: bytes, read_ns: int) -> None:
         if self._shop.ended.is_set():
             return
@@ -111,8 +119,11 @@ class Adapter:
             self._turns.updated(conversation_id, update)
 
     def permission(self, process: AgentProcess, conversation_id: str | None, asked: PermissionAsked) -> None:
-        if not self._shop.ended.is_set():
-            permissions.ask(self._shop, self._turns.cards, process, conversation_id, asked)
+        if self._shop.ended.is_set():
+            return
+        if conversation_id is not None:
+            self._turns.heard(conversation_id)
+        permissions.ask(self._shop, self._turns.cards, process, conversation_id, asked)
 
     def refused(self, conversation_id: str | None, reason: str, body: Any) -> None:
         """Something of the agent that is no card: audited, and answered by whoever read it."""

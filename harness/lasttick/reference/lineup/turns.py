@@ -101,15 +101,20 @@ class Turns:
         self.work(conversation)
 
     def work(self, conversation: Conversation) -> None:
-        if not conversation.is_working and conversation.queue:
-            conversation.is_working = True
-            self._shop.spawn(self._work(conversation))
+        """Begin the next turn, unless one is on its way. It can be cancelled from here on."""
+        if conversation.turn is None and conversation.queue:
+            conversation.turn = Turn(conversation.queue.popleft())
+            self._shop.spawn(self._work(conversation, conversation.turn))
 
     # -- what the agent says
 
+    def heard(self, conversation_id: str) -> None:
+        """A frame of its session, of whatever kind."""
+        self.conversation(conversation_id).quiet.frame(self._shop.clock.now_ns())
+
     def updated(self, conversation_id: str, update: Mapping[str, Any]) -> None:
         conversation = self.conversation(conversation_id)
-        conversation.quiet.frame(self._shop.clock.now_ns())
+        self.heard(conversation_id)
         if conversation.turn is not None and conversation.turn.is_prompted:
             conversation.turn.chunks.append(chunk_text(update))
         if update.get("sessionUpdate") not in NOT_KEPT:
@@ -133,7 +138,7 @@ class Turns:
     # -- Watcher
 
     def held(self, conversation_id: str) -> None:
-        self.conversation(conversation_id).quiet.hold(self._shop.clock.now_ns())
+        self.conversation(conversation_id).quiet.hold()
 
     def released(self, conversation_id: str) -> None:
         conversation = self.conversation(conversation_id)
@@ -142,14 +147,11 @@ class Turns:
 
     # -- one after another
 
-    async def _work(self, conversation: Conversation) -> None:
-        while conversation.queue:
-            conversation.turn = Turn(conversation.queue.popleft())
-            goes_on = await self._run(conversation, conversation.turn)
-            conversation.turn = None
-            if not goes_on:
-                break
-        conversation.is_working = False
+    async def _work(self, conversation: Conversation, turn: Turn) -> None:
+        goes_on = await self._run(conversation, turn)
+        conversation.turn = None
+        if goes_on:
+            self.work(conversation)
 
     async def _run(self, conversation: Conversation, turn: Turn) -> bool:
         """One turn to its end, whatever that is. False: the agent cannot be had; the rest of the queue waits."""
@@ -229,8 +231,8 @@ class Turns:
     async def _prompt(
         self, conversation: Conversation, turn: Turn, process: AgentProcess, session_id: str, texts: list[str]
     ) -> None:
-        prompt = asyncio.create_task(process.prompt(session_id, texts))
-        watch = asyncio.create_task(self._too_quiet(conversation))
+        prompt = self._shop.spawn(process.prompt(session_id, texts))
+        watch = self._shop.spawn(self._too_quiet(conversation))
         try:
             await asyncio.wait((prompt, watch), return_when=asyncio.FIRST_COMPLETED)
             if not prompt.done():

@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from lasttick.model.lineup.frames import MESSAGE
 from lasttick.ports import Clock, Entropy
 from lasttick.reference.lineup.ledger import TOLD, Ledger, Step
 
+T = TypeVar("T")
 Later: TypeAlias = list[Callable[[], None]]
 """Effects of a change, in order. They run after its commit, or never."""
 
@@ -27,7 +28,7 @@ class Workshop:
         self.clock = clock
         self._entropy = entropy
         self._step = step
-        self._tasks: dict[asyncio.Task[None], None] = {}
+        self._tasks: dict[asyncio.Task[Any], None] = {}
         self.ended = asyncio.Event()
         self.on_commit: Callable[[], None] = lambda: None
         ledger.on_step(self.step)
@@ -64,7 +65,8 @@ class Workshop:
             self.abandon()
             raise
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """A task that ends with the adapter."""
         task = asyncio.create_task(work)
         self._tasks[task] = None
         task.add_done_callback(lambda done: self._tasks.pop(done, None))

@@ -129,8 +129,8 @@ class Lineup:
         return self._part.steps
 
     def crash_at(self, step: int) -> None:
-        """The adapter dies just as it comes to this step of its run, counted from 0; `crashed` waits for it. Of the next
-        run, while none runs (virtual mode)."""
+        """The adapter dies just as it comes to this step of its run, counted from 0; `crashed` waits for it. While none
+        runs: of the next run (virtual mode)."""
         self._part.crash_at(step)
 
     async def crashed(self) -> str:

@@ -53,7 +53,7 @@ class LineupOptions:
 
 @dataclass(frozen=True, slots=True)
 class AgentEvent:
-    """One line of the agent's own log. `t_ns` counts from the start of the world."""
+    """One line of the agent's own log. `t_ns` is its monotonic clock."""
 
     t_ns: int
     kind: str

@@ -1,4 +1,4 @@
-"""An adapter of a process world: `lasttick serve lineup`, its agent as a child of its own, the model as a third process.
+"""An adapter of a process world: `lasttick serve lineup`, its agent as a child of it, the model as another process.
 
 The host is in the world's process, joined by a WebSocket or by the adapter's standard streams.
 """
@@ -14,13 +14,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from lasttick.engine.clock import NS, SystemClock
+from lasttick.engine.clock import SystemClock
 from lasttick.ports import Clock, LineStream
 from lasttick.targets.children import POLL_S, Child
 from lasttick.targets.fifos import Fifos
 from lasttick.targets.gateway import files
 from lasttick.targets.gateway.turns import told_request
 from lasttick.targets.lineup.agent import FAKE_COMMAND, agent_environ, prepare
+from lasttick.targets.lineup.door import SocketLines
 from lasttick.targets.lineup.options import NOT_TOLD, AgentEvent, LineupOptions
 from lasttick.targets.nursery import nursery
 from lasttick.targets.outcome import Inconclusive
@@ -95,7 +96,9 @@ class ProcessLineup:
         self._end_pipes()
 
     async def kill_agent(self) -> None:
-        os.kill(await self._agent_pid(), signal.SIGKILL)
+        while not (found := _children_of(self.pid)):
+            await asyncio.sleep(POLL_S)
+        os.kill(found[-1], signal.SIGKILL)
 
     async def wire(self) -> Wire:
         if self._options.via == "websocket":
@@ -108,8 +111,7 @@ class ProcessLineup:
         return SocketLines(*await asyncio.open_connection(host, int(port)))
 
     def agent_log(self) -> list[AgentEvent]:
-        lines = _lines(self._agent_log)
-        return [AgentEvent(self._world.since_start_ns(line["t_ns"]), line["kind"], line["data"]) for line in lines]
+        return [AgentEvent(line["t_ns"], line["kind"], line["data"]) for line in _lines(self._agent_log)]
 
     def said(self) -> str:
         return "" if self._child is None else self._child.said()
@@ -158,21 +160,13 @@ class ProcessLineup:
         asks = {} if options.ask_s is None else {ASK_VARIABLE: str(options.ask_s)}
         own = {LOG_VARIABLE: str(self._agent_log), PACE_VARIABLE: str(pace), **asks}
         # The fake agent is a program of this installation, wherever that is.
-        here = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
+        paths = [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+        here = {"PYTHONPATH": os.pathsep.join(paths)} if paths else {}
         return {**here, **own, **agent_environ(options)}
 
     def _begin(self, arguments: Sequence[str], log: Path, environ: Mapping[str, str]) -> Any:
         pipes = {} if self._fifos is None else {"out": self._fifos.out_path, "into": self._fifos.in_path}
         return nursery().begin(arguments, log, environ, only=True, imports=IMPORTS, **pipes)
-
-    async def _agent_pid(self) -> int:
-        """The adapter's child, by the operating system's word. Raises Inconclusive where that cannot be asked."""
-        children = Path(f"/proc/{self.pid}/task/{self.pid}/children")
-        if not children.exists():
-            raise Inconclusive(f"{children} is not there; expected a system with /proc, to find the agent's process")
-        while not (found := children.read_text().split()):
-            await asyncio.sleep(POLL_S)
-        return int(found[-1])
 
     def _end_pipes(self) -> None:
         if self._fifos is not None:
@@ -180,26 +174,16 @@ class ProcessLineup:
             self._fifos = None
 
 
-class SocketLines:
-    """A `ports.LineStream` over a socket."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
-
-    def write(self, data: bytes) -> None:
-        self._writer.write(data)
-
-    async def lines(self) -> Any:
-        while line := await self._reader.readline():
-            yield line.rstrip(b"\r\n")
-
-    def close(self) -> None:
-        self._writer.close()
-
-
 def _begin_model(arguments: Sequence[str], log: Path, environ: Mapping[str, str]) -> Any:
     return nursery().begin(arguments, log, environ, imports=IMPORTS)
+
+
+def _children_of(pid: int) -> list[int]:
+    """By the operating system's word. Raises Inconclusive where it cannot be asked."""
+    path = Path(f"/proc/{pid}/task/{pid}/children")
+    if not path.exists():
+        raise Inconclusive(f"{path} is not there; expected a system with /proc, to find the agent's process")
+    return [int(child) for child in path.read_text().split()]
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:

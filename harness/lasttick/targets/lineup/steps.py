@@ -1,7 +1,7 @@
 """At which instants can an adapter die? At every commit and every frame, before it and after it, counted as they come.
 
-A run without a crash says what there is; each of a matrix then dies at one of them. A dead adapter that goes on comes to
-its next step and dies there again, so it can neither commit nor send anything.
+A run without a crash says what there is; each of a matrix then dies at one of them. A dead adapter that goes on comes
+to its next step and dies there again, so it can neither commit nor send anything.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An adapter of a virtual world: adapter, agent and host in this process, joined by byte pipes; the model by the network.
+"""An adapter of a virtual world: adapter, agent and host in this process, joined by byte pipes; the model on a network.
 
 A killed adapter reaches nobody from that instant on, and its agent reads the end of its input, as a real child does.
 """
@@ -193,6 +193,12 @@ class _Run:
         """Raises ConnectionRefusedError when the adapter does not run."""
         adapter, ours, theirs = self._joined()
         self._serve(HostLines(theirs, adapter, adapter.attach, self._world.clock).run(), "host link")
+        return ours
+
+    def native_pipe(self) -> PipeEnd:
+        """Raises ConnectionRefusedError when the adapter does not run."""
+        adapter, ours, theirs = self._joined()
+        self._serve(adapter.hear_gateway(theirs), "event source")
         return ours
 
     def _joined(self) -> tuple[Adapter, PipeEnd, PipeEnd]:
