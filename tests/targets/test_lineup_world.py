@@ -148,6 +148,49 @@ def test_a_restart_is_a_stop_and_a_start_and_the_host_comes_again() -> None:
     ]
 
 
+def test_the_agents_own_gateway_asks_and_is_answered() -> None:
+    async def story(world: Any) -> None:
+        lineup = await world.lineup()
+        native = await lineup.native()
+        await native.update_prompt("kitchen", "u1", "Stash local changes?", "n")
+        person = lineup.person()
+        await person.type(await person.card(), "")
+        await world.settle()
+        assert native.answers == [{"kind": "update_prompt", "id": "u1", "answer": "n"}]
+
+    assert [event.kind for event in play(story) if event.actor == "native"] == ["native.asked", "native.answered"]
+
+
+def test_a_second_adapter_on_the_ledger_ends_the_first_at_its_next_word() -> None:
+    async def story(world: Any) -> None:
+        first = await ready(world)
+        second = await world.lineup(folder=first.options.folder)
+        await first.person().say("Please write the note.")
+        assert await first.ended() == 2
+        assert not first.host.is_here
+        await second.person().say("Please write the note.")
+        await second.person().card()
+
+    play(story)
+
+
+def test_a_copy_of_the_ledger_says_the_same() -> None:
+    async def story(world: Any) -> None:
+        lineup = await ready(world)
+        person = lineup.person()
+        await person.say("Please write the note.")
+        card = await person.card()
+        copy = lineup.ledger.copy(world.path / "copy.sqlite")
+        await person.click(card, "Deny")
+        await person.closed(card)
+        assert (copy.pair(card.call_id), lineup.ledger.pair(card.call_id)) == ("emitted/pending", "completed/resolved")
+        assert [row["seq"] for row in copy.messages()] == list(range(1, len(copy.messages()) + 1))
+        assert copy.interaction(card.call_id)["rpc_id"] == 0
+        assert [option["optionId"] for option in copy.interaction(card.call_id)["options"]] == ["allow_once", "deny"]
+
+    play(story)
+
+
 # -- crashes
 
 

@@ -18,7 +18,7 @@ from lasttick.model.lineup.frames import INVENTORY
 from lasttick.ports import Clock
 from lasttick_fakes.host.errors import NotSeen
 from lasttick_fakes.host.person import Person
-from lasttick_fakes.host.screen import CardView, Screen
+from lasttick_fakes.host.screen import Screen
 from lasttick_fakes.host.shown import CardSent, StateSent, read_sent
 from lasttick_fakes.host.wires import Wire
 
@@ -182,11 +182,10 @@ class ChatHost:
         self._write("sent", _shown(data))
         await wire.send(data)
 
-    def answered(self, card: CardView | None, call_id: str, conversation_id: str, payload: Mapping[str, Any]) -> None:
-        """A person is about to answer: the card goes grey until the adapter says otherwise. Raises ConnectionError."""
+    def answered(self, conversation_id: str, call_id: str, payload: Mapping[str, Any]) -> None:
+        """A person is about to answer. Raises ConnectionError."""
         self._link()
-        if card is not None:
-            card.enabled = False
+        self.screen.answered(conversation_id, call_id)
         about = {name: payload[name] for name in ("status", "result") if name in payload}
         self._on_event("card.answered", {"conversation_id": conversation_id, "call_id": call_id, **about})
 

@@ -120,9 +120,7 @@ class Person:
     async def answer(self, call_id: str, status: str, result: Any) -> None:
         """A result as given, from this conversation, whatever the call is."""
         payload = {"call_id": call_id, "status": status, "result": result}
-        card = self._host.screen.cards.get(call_id)
-        mine = card if card is not None and card.conversation_id == self.conversation_id else None
-        self._host.answered(mine, call_id, self.conversation_id, payload)
+        self._host.answered(self.conversation_id, call_id, payload)
         await self._send(TOOL_RESULT, payload)
 
     async def cancel(self) -> None:

@@ -71,6 +71,8 @@ class Screen:
         self.loose: list[StateSent] = []
         self._links: dict[Said | str, int] = {}
         """By which link a text or card came first."""
+        self._foreign: dict[tuple[str, str], None] = {}
+        """Conversation and call of answers to what that conversation does not show."""
 
     def show(self, sent: Sent, tools: Sequence[str], link: int) -> None:
         """`tools`: what this host has published; `link`: the number of the link by which it came. An adapter that
@@ -93,6 +95,14 @@ class Screen:
         first = self._links.setdefault(what, link)
         return is_same and link > first
 
+    def answered(self, conversation_id: str, call_id: str) -> None:
+        """A person is about to answer: the card goes grey until the adapter says otherwise."""
+        card = self.cards.get(call_id)
+        if card is not None and card.conversation_id == conversation_id:
+            card.enabled = False
+        else:
+            self._foreign[conversation_id, call_id] = None
+
     def said_in(self, conversation_id: str) -> list[Said]:
         return [one for one in self.said if one.conversation_id == conversation_id]
 
@@ -109,9 +119,9 @@ class Screen:
     def _show_state(self, sent: StateSent) -> None:
         card = self.cards.get(sent.call_id)
         if card is None or card.conversation_id != sent.conversation_id:
-            # An answer to a call that this conversation does not have: refused, and nobody's card changes.
-            if sent.disposition == "accepted":
-                raise ValueError(f"an answer to {sent.call_id!r} was accepted, which this conversation does not have")
+            # Of a call that this conversation does not show, so nobody's card changes.
+            if sent.disposition == "accepted" and (sent.conversation_id, sent.call_id) in self._foreign:
+                raise ValueError(f"an answer to {sent.call_id!r} was accepted, which this conversation does not show")
             self.loose.append(sent)
             return
         if sent.state is None:

@@ -139,7 +139,7 @@ class ProcessWorld(World):
         self._spawned += 1
         log = self.path / f"{name}-{self._spawned}.log"
         child = Child(arguments, log, environ, begin=begin or nursery().begin)
-        if arguments[0] in ("hostagent", "gateway", "agent"):
+        if arguments[0] in ("hostagent", "gateway", "agent", "lineup"):
             self._logs.append(child.log)
         try:
             while (ready := child.poll_ready()) is None:

@@ -229,10 +229,6 @@ WRONG: dict[str, Any] = {
     "a tool that was not published": ("tool.call", changed(tool="lamp", data={"arguments": {}})),
     "no state": ("tool.state", {"call_id": "x", "state": None, "disposition": "accepted", "reason": None}),
     "an unknown state": ("tool.state", {"call_id": "x", "state": "gone", "disposition": None, "reason": None}),
-    "an accepted answer to nothing": (
-        "tool.state",
-        {"call_id": "x", "state": "completed", "disposition": "accepted", "reason": None},
-    ),
 }
 
 
@@ -258,3 +254,13 @@ def test_a_card_that_changes_after_its_end_is_seen() -> None:
         await bench.state("call_1", "completed", "accepted", None)
 
     assert "was expired and is now completed" in str(with_host(story).host.problems[0].problem)
+
+
+def test_an_accepted_answer_to_what_was_never_shown_is_seen() -> None:
+    async def story(bench: HostBench) -> None:
+        await bench.state("asked-in-text", "completed", "accepted", None)
+        await bench.host.person().answer("zz", "completed", {"action_id": "action_01"})
+        await bench.state("zz", "completed", "accepted", None)
+
+    (wrong,) = with_host(story).host.problems
+    assert "'zz' was accepted" in str(wrong.problem)

@@ -162,8 +162,9 @@ def test_a_cancel_that_ends_well_keeps_the_session(tmp_path: Path) -> None:
 def test_an_internal_error_without_a_cancel_is_told_and_keeps_the_session(tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         await rig.say("one")
-        rig.agent.ends(PromptEnd(None, error_code=-32603))
+        rig.agent.replies("half", PromptEnd(None, error_code=-32603))
         await rig.say("two")
+        assert rig.host.texts("agent") == ["half"]
         assert [session for session, _ in rig.agent.prompts] == ["s0-0", "s0-0"]
         assert rig.host.texts("system") == ["the agent gave no answer (error -32603); send the message again"]
 
@@ -235,6 +236,19 @@ def test_the_time_out_does_not_count_while_a_card_is_open(tmp_path: Path) -> Non
     played(tmp_path, story, timeout_s=50.0)
 
 
+def test_a_refused_permission_is_a_frame_too(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        await rig.say("one")
+        await rig.loop.until(40.0)
+        rig.agent.ask(options=())
+        await rig.loop.until(89.999)
+        assert rig.host.texts("system") == []
+        await rig.loop.until(90.0)
+        assert rig.host.texts("system") == [TIMEOUT]
+
+    played(tmp_path, story, timeout_s=50.0)
+
+
 def test_the_time_out_of_one_conversation_is_not_held_by_another(tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         await rig.say("one", "a")
@@ -256,6 +270,7 @@ def test_an_agent_that_ended_unseen_is_started_again_for_the_next_text(tmp_path:
         rig.agent.dies(tells=False)
         await rig.say("two", "fresh")
         assert len(rig.agents) == 2
+        assert rig.agents[0].has_stopped
         assert texts(rig)[-1] == ["instructions none", "two"]
         assert rig.rows("SELECT epoch FROM meta") == [(2,)]
 
@@ -267,8 +282,24 @@ def test_an_agent_that_cannot_be_started_is_told_and_tried_again(tmp_path: Path)
         rig.cannot_start = 2
         await rig.say("one")
         assert rig.host.texts("system") == ["the agent could not be started (no such program); send the message again"]
+        assert [agent.has_stopped for agent in rig.agents] == [True, True]
         await rig.say("two")
         assert texts(rig) == [["instructions none", "two"]]
+
+    played(tmp_path, story)
+
+
+def test_two_conversations_that_lose_one_agent_share_the_next(tmp_path: Path) -> None:
+    """Both notice on their own that it ended; the second must not take the new one for the old."""
+
+    async def story(rig: Rig) -> None:
+        await rig.say("zero", "z")
+        rig.agent.dies(tells=False)
+        rig.send("lineup.v1.message", {"message_id": "m", "text": "one"}, "a")
+        rig.send("lineup.v1.message", {"message_id": "m", "text": "two"}, "b")
+        await rig.loop.settle()
+        assert len(rig.agents) == 2
+        assert sorted(texts[-1] for _, texts in rig.agent.prompts) == ["one", "two"]
 
     played(tmp_path, story)
 

@@ -72,14 +72,25 @@ class OpenCards:
             if card.conversation_id == conversation_id and card.card.source in sources and not card.is_closing
         ]
 
-    def emit(self, later: Later, shown: OpenCard, waits: Interaction | None, seq: int | None) -> None:
-        """Inside a transition: the card is audited, kept and on its way. `seq`: of the message that asked for it."""
+    def emit(
+        self,
+        later: Later,
+        shown: OpenCard,
+        waits: Interaction | None,
+        seq: int | None,
+        text: str | None = None,
+    ) -> None:
+        """Inside a transition: the card is audited, kept and on its way. `seq`: of the message that asked for it.
+        `text`: what goes to the person instead of the card."""
         ledger, card, conversation_id = self._shop.ledger, shown.card, shown.conversation_id
         ledger.audit(
             "call", "accepted", None, card.payload(), call_id=card.call_id, conversation_id=conversation_id, seq=seq
         )
         ledger.opened_card(card, conversation_id, waits)
-        ledger.message(conversation_id, "out", "host", TOOL_CALL, card.payload())
+        if text is None:
+            ledger.message(conversation_id, "out", "host", TOOL_CALL, card.payload())
+        else:
+            self._shop.say(conversation_id, "system", text)
         later.append(lambda: self._opened(shown))
 
     def close(self, later: Later, shown: OpenCard, event: states.Event, result: Result | None = None) -> None:

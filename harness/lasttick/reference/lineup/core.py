@@ -12,12 +12,11 @@ from typing import Any
 
 from lasttick.model.lineup.frames import INVENTORY, Cancel, Message, ResultFrame, read_frame
 from lasttick.model.lineup.records import DEFAULT_CONVERSATION, Inventory, PermissionAsked, Refused
-from lasttick.ports import Clock, Entropy, LineStream
+from lasttick.ports import Clock, Entropy
 from lasttick.reference.hostagent.start_error import StartError
 from lasttick.reference.lineup import permissions, restart
 from lasttick.reference.lineup.agent_process import AgentProcess
-from lasttick.reference.lineup.event_source import EventSource
-from lasttick.reference.lineup.gateway_questions import GatewayQuestions
+from lasttick.reference.lineup.gateway_cards import GatewayCards
 from lasttick.reference.lineup.host_out import HostOut
 from lasttick.reference.lineup.ledger import REFUSED, Ledger, Step
 from lasttick.reference.lineup.links import AgentLink, HostLink
@@ -35,7 +34,8 @@ class Adapter:
 
     `agent_factory` makes the link to a new agent process, and knows its command and folder. The process is started for
     the first prompt, and again after it ended. `step` is called with the name of every commit and every frame, before
-    and after it; what it raises kills the adapter at that instant. The adapter closes the ledger.
+    and after it; what it raises kills the adapter at that instant. The adapter closes the ledger. `gateway` hears the
+    questions of a gateway-native source.
     """
 
     def __init__(
@@ -51,7 +51,8 @@ class Adapter:
         self._shop = Workshop(ledger, clock, entropy, step)
         self._host = HostOut(self._shop)
         self._turns = Turns(self._shop, agent_factory, response_timeout_s)
-        self._turns.listen(self)
+        self.gateway = GatewayCards(self._shop, self._turns.cards, lambda: self._host.is_attached)
+        self._turns.listen(self, self.gateway.answers)
         self._shop.on_commit = self._host.wake
 
     async def start(self) -> None:
@@ -90,12 +91,6 @@ class Adapter:
         """To be called before the next host is attached."""
         self._turns.inventory = Inventory()
         self._host.detach()
-
-    async def hear_gateway(self, stream: LineStream) -> None:
-        """One connection of the agent's own gateway, which has questions outside of any turn, to its end (C-10)."""
-        questions = GatewayQuestions(self._shop, self._turns.cards)
-        questions.source = EventSource(stream, questions, self._shop.clock)
-        await questions.source.run()
 
     def frame(self, data: bytes, read_ns: int) -> None:
         if self._shop.ended.is_set():

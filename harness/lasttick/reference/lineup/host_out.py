@@ -20,6 +20,10 @@ class HostOut:
         self._host: HostLink | None = None
         self._sending: asyncio.Task[None] | None = None
 
+    @property
+    def is_attached(self) -> bool:
+        return self._host is not None
+
     def attach(self, host: HostLink) -> None:
         """A frame that the last host had not taken yet goes to this one."""
         self.detach()

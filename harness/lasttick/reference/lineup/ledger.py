@@ -26,7 +26,7 @@ Step: TypeAlias = Callable[[str], None]
 """Called with the name of an instant. What it raises ends the adapter there."""
 Kind: TypeAlias = Literal["exec_approval", "clarify", "slash_confirm", "update_prompt"]
 Dir: TypeAlias = Literal["in", "out"]
-Peer: TypeAlias = Literal["host", "agent", "adapter"]
+Peer: TypeAlias = Literal["host", "agent", "gateway", "adapter"]
 """`adapter`: what it notes for its own next start."""
 
 PROMPT: Final = "session/prompt"

@@ -14,6 +14,7 @@ from typing import Any
 from lasttick.ports import LineStream
 
 CHUNK_BYTES = 1 << 16
+BURST_LINES = 64
 EXCERPT_BYTES_MAX = 4_096
 UNREAD_BYTES_MAX = 1 << 26
 """Of what the other side does not read: with more it counts as gone. To wait for it would hold up answers."""
@@ -22,10 +23,15 @@ UNREAD_BYTES_MAX = 1 << 26
 async def whole_lines(stream: LineStream, overrun: Callable[[], None]) -> AsyncIterator[bytes]:
     """The lines of a stream to its end. A stream that has a limit of its own says so with ValueError, drops what it
     holds and can be read on; `overrun` is told each time, and a rest of such a line is a line."""
+    count = 0
     while True:
         try:
             async for line in stream.lines():
                 yield line
+                # Reading what is there already waits for nothing, and a flood would keep everybody else from working.
+                count += 1
+                if count % BURST_LINES == 0:
+                    await asyncio.sleep(0)
             return
         except ValueError:
             overrun()
@@ -64,8 +70,9 @@ class LineCutter:
 
 
 class StdioStream:
-    """A `ports.LineStream` over two file descriptors, such as this process's 0 and 1: pipes, sockets, a terminal or
-    files. Lines come cut at `limit` + 1 bytes. Needs a running loop."""
+    """A `ports.LineStream` over two file descriptors, such as this process's 0 and 1: pipes, a terminal, files, or two
+    sockets. One socket for both ways does not do: asyncio takes what comes in at an output for its end. Lines come cut
+    at `limit` + 1 bytes. Needs a running loop."""
 
     def __init__(self, limit: int, read_fd: int = 0, write_fd: int = 1) -> None:
         self._cutter = LineCutter(limit)
@@ -75,6 +82,7 @@ class StdioStream:
         self._input: asyncio.ReadTransport | None = None
         self._output: asyncio.WriteTransport | None = None
         self._closed = False
+        self._is_over = False
 
     async def open(self) -> None:
         loop = asyncio.get_running_loop()
@@ -85,7 +93,7 @@ class StdioStream:
             )
         if _can_wait(self._fds[1]):
             pipe: Any = os.fdopen(os.dup(self._fds[1]), "wb", buffering=0)
-            self._output, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, pipe)
+            self._output, _ = await loop.connect_write_pipe(lambda: _AtEnd(self._leave), pipe)
 
     async def lines(self) -> AsyncIterator[bytes]:
         while chunk := await self._read():
@@ -111,12 +119,21 @@ class StdioStream:
         if self._closed:
             return
         self._closed = True
-        for transport in (self._input, self._output):
-            if transport is not None:
-                transport.close()
-        for fd, blocking in zip(self._fds, self._blocking, strict=True):
-            os.set_blocking(fd, blocking)
-            os.close(fd)
+        if self._input is not None:
+            self._input.close()
+        if self._output is None or self._is_over:
+            self._leave()
+        else:
+            self._output.close()
+
+    def _leave(self) -> None:
+        """When the output is over. Of a terminal both descriptors are one thing: a rest that waits to be written would
+        block everybody if the input was put back earlier."""
+        if self._closed:
+            for fd, blocking in zip(self._fds, self._blocking, strict=True):
+                os.set_blocking(fd, blocking)
+                os.close(fd)
+        self._is_over = True
 
     async def _read(self) -> bytes:
         if self._reader is not None:
@@ -124,6 +141,16 @@ class StdioStream:
         # A file is always ready; whoever else has something to do must not wait for its end.
         await asyncio.sleep(0)
         return b"" if self._closed else os.read(self._fds[0], CHUNK_BYTES)
+
+
+class _AtEnd(asyncio.BaseProtocol):
+    """Of a pipe that is written to: tells when it is over."""
+
+    def __init__(self, tell: Callable[[], None]) -> None:
+        self._tell = tell
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._tell()
 
 
 def _can_wait(fd: int) -> bool:

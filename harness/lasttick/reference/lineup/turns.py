@@ -16,10 +16,10 @@ from lasttick.model.lineup.blocks import chunk_text, joined
 from lasttick.model.lineup.frames import CANCEL, MESSAGE, Message
 from lasttick.model.lineup.records import Inventory, PromptEnd, Source
 from lasttick.reference.lineup import replies
-from lasttick.reference.lineup.agent_process import AgentProcess
+from lasttick.reference.lineup.agent_process import AgentProcess, ProcessEvents
 from lasttick.reference.lineup.cards_open import NS_PER_S, OpenCards
 from lasttick.reference.lineup.conversation import Conversation, Item, Quiet, ResultItem, Turn, UserText, is_stuck
-from lasttick.reference.lineup.ledger import CANCEL_TURN, PROMPT, REFUSED, UPDATE
+from lasttick.reference.lineup.ledger import CANCEL_TURN, PROMPT, REFUSED, TOLD, UPDATE
 from lasttick.reference.lineup.links import AgentGone, AgentLink
 from lasttick.reference.lineup.workshop import Later, Workshop
 
@@ -55,12 +55,15 @@ class Turns:
         self._process: AgentProcess | None = None
         self._had_process = False
         self._starting = asyncio.Lock()
-        self._events: Any = None
+        self._events: ProcessEvents
+        self._takes_text: Callable[[str, str, Later], bool]
         self.cards = OpenCards(shop, self)
 
-    def listen(self, events: Any) -> None:
-        """Who hears what a process says: ProcessEvents."""
+    def listen(self, events: ProcessEvents, takes_text: Callable[[str, str, Later], bool]) -> None:
+        """Who hears what a process says. `takes_text`(conversation_id, text, later): whether a text of the person is
+        the answer to a question that was asked as text, and so none for the agent."""
         self._events = events
+        self._takes_text = takes_text
 
     def conversation(self, id_: str) -> Conversation:
         if id_ not in self._conversations:
@@ -85,7 +88,10 @@ class Turns:
         with self._shop.writing("message") as later:
             seq = self._shop.ledger.message(conversation.id, "in", "host", MESSAGE, payload)
             later.append(lambda: conversation.taken.add(message.message_id))
-            later.append(lambda: self.enqueue(conversation, UserText(seq, message.text)))
+            if self._takes_text(conversation.id, message.text, later):
+                self._shop.ledger.message(conversation.id, "in", "adapter", TOLD, {"turn": seq, "text": "answered"})
+            else:
+                later.append(lambda: self.enqueue(conversation, UserText(seq, message.text)))
 
     def cancel(self, conversation_id: str) -> None:
         """The person stops the running turn, and takes back every question of this session."""
@@ -125,6 +131,7 @@ class Turns:
         """The process ended, and every session with it."""
         if process is self._process:
             self._process = None
+        self._shop.spawn(process.stop())
         for conversation_id in process.conversations():
             conversation = self.conversation(conversation_id)
             with self._shop.writing("agent gone") as later:
@@ -170,6 +177,7 @@ class Turns:
     async def _session(self, conversation: Conversation) -> tuple[AgentProcess, str]:
         """The conversation's session; if need be a new one, of a new process. Raises AgentGone."""
         for tries_left in reversed(range(TRIES)):
+            process: AgentProcess | None = None
             try:
                 process = await self._started()
                 session_id = process.session_of(conversation.id)
@@ -178,8 +186,8 @@ class Turns:
                     conversation.told = None
                 return process, session_id
             except AgentGone as error:
-                if self._process is not None:
-                    self._process.gone(str(error))
+                if process is not None:
+                    process.gone(str(error))
                 if not tries_left:
                     raise
         raise AssertionError("the last try returns or raises")
@@ -191,7 +199,11 @@ class Turns:
                     self._shop.begin_epoch()
                 self._had_process = True
                 process = AgentProcess(self._factory(), self._shop, self._events)
-                await process.start()
+                try:
+                    await process.start()
+                except AgentGone:
+                    await process.stop()
+                    raise
                 self._process = process
             return self._process
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 
 
-class Crash(BaseException):
-    """The process is gone. Nobody in it can catch that."""
+class Crash(asyncio.CancelledError):
+    """The process is gone. Nobody in it catches that, and its tasks end as cancelled ones do, without a word."""
 
 
 class Steps:

@@ -47,9 +47,10 @@ class TappedStream:
         self._saw = saw
 
     def write(self, data: bytes) -> None:
-        self._inner.write(data)
+        # Told first, as everything that a world sends: nobody can have it before it was on its way.
         for line in data.splitlines():
             self._saw(FRAME, {"way": "to", "frame": _shown(line)})
+        self._inner.write(data)
 
     async def lines(self) -> AsyncIterator[bytes]:
         async for line in self._inner.lines():

@@ -18,6 +18,7 @@ from lasttick.reference.lineup.core import Adapter
 from lasttick.reference.lineup.host_lines import HostLines
 from lasttick.reference.lineup.ledger import Ledger
 from lasttick.targets.lineup.ledger import LedgerRows
+from lasttick.targets.lineup.native import hear_gateway
 from lasttick_fakes.host import CardView, ChatHost, LineWire, NativeSource
 
 CONFIRM = ("kitchen", "c1", "Reload tools?", "The prompt cache is lost.")
@@ -37,12 +38,15 @@ class Rig:
     async def start(self) -> None:
         self.adapter = Adapter(Ledger(self.rows.path, self.clock), self.clock, Chance(1), _no_agent)
         await self.adapter.start()
+        await self.host_comes()
+        ours, self.theirs = pipe_pair()
+        self.native = NativeSource(ours, lambda kind, data: None)
+        self._run(hear_gateway(self.adapter, self.theirs, self.clock))
+
+    async def host_comes(self) -> None:
         ours, theirs = pipe_pair()
         self._run(HostLines(theirs, self.adapter, self.adapter.attach, self.clock).run())
         await self.host.come(LineWire(ours))
-        ours, self.theirs = pipe_pair()
-        self.native = NativeSource(ours, lambda kind, data: None)
-        self._run(self.adapter.hear_gateway(self.theirs))
 
     def _run(self, work: Any) -> None:
         self._tasks.append(asyncio.create_task(work))
@@ -59,11 +63,11 @@ class Rig:
 
     async def confirm(self) -> CardView:
         await self.native.slash_confirm(*CONFIRM)
-        return await self.host.person("kitchen").card()
+        return await self.host.person().card()
 
     async def update(self, default: str = "n") -> CardView:
         await self.native.update_prompt("kitchen", "u1", "Stash local changes?", default)
-        return await self.host.person("kitchen").card()
+        return await self.host.person().card()
 
 
 def _no_agent() -> Any:
@@ -98,8 +102,8 @@ def test_a_confirmation_gives_the_word_that_was_clicked(on_rig: Any, word: str) 
     async def story(rig: Rig) -> None:
         card = await rig.confirm()
         assert card.actions == {"once": "Once", "always": "Always", "cancel": "Cancel"}
-        await rig.host.person("kitchen").click(card, word, times=2)
-        await rig.host.person("kitchen").told(card, 2)
+        await rig.host.person().click(card, word, times=2)
+        await rig.host.person().told(card, 2)
 
     rig = on_rig(story)
     assert answers(rig) == [("slash_confirm", "c1", word)]
@@ -113,7 +117,7 @@ def test_a_confirmation_gives_the_word_that_was_clicked(on_rig: Any, word: str) 
 
 def test_a_confirmation_that_is_closed_is_a_cancel(on_rig: Any) -> None:
     async def story(rig: Rig) -> None:
-        await rig.host.person("kitchen").dismiss(await rig.confirm())
+        await rig.host.person().dismiss(await rig.confirm())
 
     assert answers(on_rig(story)) == [("slash_confirm", "c1", "cancel")]
 
@@ -123,7 +127,7 @@ def test_a_confirmation_lives_300_s(on_rig: Any, at_s: float, expected: str) -> 
     async def story(rig: Rig) -> None:
         card = await rig.confirm()
         await rig.loop.until(at_s)
-        await rig.host.person("kitchen").click(card, "once")
+        await rig.host.person().click(card, "once")
 
     assert answers(on_rig(story)) == [("slash_confirm", "c1", expected)]
 
@@ -132,11 +136,11 @@ def test_a_newer_confirmation_of_the_session_takes_the_place_of_the_older(on_rig
     async def story(rig: Rig) -> None:
         older = await rig.confirm()
         await rig.native.slash_confirm("kitchen", "c2", "Reset?", "All is forgotten.")
-        newer = await rig.host.person("kitchen").card()
+        newer = await rig.host.person().card()
         await rig.native.slash_confirm("cellar", "c3", "Reset?", "All is forgotten.")
         assert (older.state, newer.state) == ("aborted", "emitted")
-        await rig.host.person("kitchen").click(older, "once")
-        await rig.host.person("kitchen").click(newer, "always")
+        await rig.host.person().click(older, "once")
+        await rig.host.person().click(newer, "always")
 
     assert answers(on_rig(story)) == [("slash_confirm", "c1", "cancel"), ("slash_confirm", "c2", "always")]
 
@@ -146,9 +150,9 @@ def test_the_default_is_for_an_empty_field_that_was_submitted(on_rig: Any, typed
     async def story(rig: Rig) -> None:
         card = await rig.update()
         if typed is None:
-            await rig.host.person("kitchen").dismiss(card)
+            await rig.host.person().dismiss(card)
         else:
-            await rig.host.person("kitchen").type(card, typed)
+            await rig.host.person().type(card, typed)
 
     assert [answer for _, _, answer in answers(on_rig(story))] == expected
 
@@ -190,12 +194,11 @@ def test_what_cannot_be_asked_is_audited_and_the_next_question_is_heard(on_rig: 
         await rig.native.clarify("q1", "Which?", ["A"], multi_select=True)
         await rig.native.ask(b"{")
         await rig.native.ask({"kind": "slash_confirm", "confirm_id": "c"})
-        await rig.native.slash_confirm("x" * 129, "c9", "T", "M")
         await rig.confirm()
 
     rig = on_rig(story)
     refused = [row["reason"] for row in rig.rows.audit() if row["disposition"] == "rejected"]
-    assert len(refused) == 4
+    assert len(refused) == 3
     assert "multi-choice not supported" in refused[0]
     assert len(rig.rows.calls) == 1
 
@@ -204,7 +207,7 @@ def test_a_gateway_that_hangs_up_takes_its_questions_along(on_rig: Any) -> None:
     async def story(rig: Rig) -> None:
         card = await rig.confirm()
         await rig.native.close()
-        assert (await rig.host.person("kitchen").closed(card)).state == "aborted"
+        assert (await rig.host.person().closed(card)).state == "aborted"
 
     assert answers(on_rig(story)) == []
 
@@ -214,14 +217,14 @@ def test_a_restart_closes_the_question_and_answers_nothing(on_rig: Any) -> None:
         card = await rig.confirm()
         await rig.kill()
         await rig.start()
-        assert (await rig.host.person("kitchen").closed(card)).state == "aborted"
+        assert (await rig.host.person().closed(card)).state == "aborted"
 
     assert answers(on_rig(story)) == []
 
 
 def test_a_restart_after_a_closed_update_prompt_says_nothing_is_missing(on_rig: Any) -> None:
     async def story(rig: Rig) -> None:
-        person = rig.host.person("kitchen")
+        person = rig.host.person()
         await person.dismiss(await rig.update())
         await rig.loop.settle()
         await rig.kill()
@@ -234,12 +237,71 @@ def test_a_restart_after_a_closed_update_prompt_says_nothing_is_missing(on_rig: 
 
 def test_an_answer_that_may_be_lost_is_told(on_rig: Any) -> None:
     async def story(rig: Rig) -> None:
-        person = rig.host.person("kitchen")
+        person = rig.host.person()
         card = await rig.confirm()
         rig.theirs.close()  # the gateway reads nothing any more, and the adapter does not know it yet
         await person.click(card, "once")
-        assert await person.text("system") == "recorded, may not have reached the agent"
+        assert await person.text("system") == "recorded, may not have reached the gateway that asked"
 
     rig = on_rig(story)
     assert rig.rows.interactions[0]["sent_at"] is None
     assert json.dumps(rig.native.answers) == "[]"
+
+
+# -- without a host, in text
+
+
+def away(words: Callable[[Rig], Awaitable[None]]) -> Callable[[Rig], Awaitable[None]]:
+    """The question comes while no host is there; `words` begins when one is again."""
+
+    async def story(rig: Rig) -> None:
+        await rig.host.leave()
+        await rig.loop.settle()
+        await rig.native.slash_confirm(*CONFIRM)
+        await rig.loop.settle()
+        await rig.host_comes()
+        assert "Answer with one word: once, always, cancel." in await rig.host.person().text("system")
+        await words(rig)
+
+    return story
+
+
+def test_a_word_answers_a_confirmation_in_text_once(on_rig: Any) -> None:
+    async def words(rig: Rig) -> None:
+        person = rig.host.person()
+        await person.say(" Once\n", "m1")
+        await person.say("once", "m1")
+
+    rig = on_rig(away(words))
+    assert answers(rig) == [("slash_confirm", "c1", "once")]
+
+
+@pytest.mark.parametrize("text", ["yes", "once more", "ok", "y", "onc"])
+def test_another_text_is_no_consent_and_silence_is_a_cancel(on_rig: Any, text: str) -> None:
+    async def words(rig: Rig) -> None:
+        assert not rig.adapter.gateway.answers("default", text, [])
+        await rig.loop.until(299.999)
+        assert answers(rig) == []
+        await rig.loop.until(300.0)
+
+    assert answers(on_rig(away(words))) == [("slash_confirm", "c1", "cancel")]
+
+
+def test_a_newer_confirmation_closes_the_one_in_text(on_rig: Any) -> None:
+    async def words(rig: Rig) -> None:
+        await rig.native.slash_confirm("kitchen", "c2", "Reset?", "All is forgotten.")
+        await rig.host.person().click(await rig.host.person().card(), "always")
+
+    assert answers(on_rig(away(words))) == [("slash_confirm", "c1", "cancel"), ("slash_confirm", "c2", "always")]
+
+
+def test_an_answer_in_text_is_no_turn_that_a_restart_could_lose(on_rig: Any) -> None:
+    async def words(rig: Rig) -> None:
+        await rig.host.person().say("always")
+        await rig.loop.settle()
+        await rig.kill()
+        await rig.start()
+        await rig.loop.settle()
+        assert len(rig.host.person().said) == 1
+
+    on_rig(away(words))
