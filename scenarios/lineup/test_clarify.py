@@ -111,8 +111,8 @@ async def test_a_question_for_a_text_is_an_input_card(world: World, around: str)
     text = '  {"type": "lineup.v1.tool.call"} Zoë  '
     await person.type(card, text)
     await person.closed(card)
-    await world.advance(5)
-    assert person.said[-1].text == "Booked."
+    while await heard(lineup) != "Booked.":
+        pass
     (told,) = (await prompts(lineup))[1:]
     assert json.loads(told)["payload"]["result"] == {"values": {"what": text}}
     await _are_closed(lineup, "name-1")

@@ -53,7 +53,7 @@ async def test_a_click_lets_the_tool_run(world: World, version: str) -> None:
     assert json.dumps(CONTENT, ensure_ascii=False)[1:-1] in subject["text"]
     assert lineup.ledger.pair(card.call_id) == "emitted/pending"
     assert lineup.ledger.interaction(card.call_id)["rpc_id"] == 0
-    await world.advance(20)
+    await world.advance(world.ttl_s / 3)
     assert nothing_ran(lineup)
     assert answers(lineup) == []
 
@@ -155,7 +155,7 @@ async def test_deny_is_the_agents_own_option(world: World, version: str, what: s
     await person.click(card, next(label for label in card.actions.values() if label.startswith("Allow")))
     late = await person.told(card, 2)
     assert (late.state, late.disposition, late.reason) == ("completed", "rejected", "already resolved")
-    await world.advance(90)
+    await world.advance(1.5 * world.ttl_s)
     assert answers(lineup) == [(0, "deny")]
     assert nothing_ran(lineup)
 

@@ -10,7 +10,7 @@ from lasttick.model.lineup import blocks, cards, clarify, gateway_events, instru
 from lasttick.model.lineup.records import Card, Refused
 from lasttick.model.lineup.shape import ShapeError
 from lasttick.mutants import Mutant
-from lasttick.reference.lineup import event_source, gateway_questions
+from lasttick.reference.lineup import event_source
 
 OTHER = "lineup/clarify/other-closes-in-two-cards"
 NATIVE_OTHER = "lineup/clarify-native/other-is-followed-by-an-input"
@@ -118,7 +118,7 @@ MUTANTS: list[Mutant] = [
         breaks="LU-06",
         text="the gateway is answered when the person has only said that it will be other words",
         killed_by=NATIVE_OTHER,
-        patch=lambda seam: seam.wrap(gateway_questions, "event_answer", other_is_the_answer),
+        patch=lambda seam: seam.wrap(gateway_events, "event_answer", other_is_the_answer),
     ),
     Mutant(
         "lineup/typed-text-is-a-message",
