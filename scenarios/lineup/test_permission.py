@@ -82,7 +82,7 @@ async def test_two_options_of_one_kind_are_two(world: World, choice: int) -> Non
     await person.say("please run")
     card = await person.card()
     assert offered(lineup) == list(COMMAND_OPTIONS)
-    assert [label for label in card.actions.values()] == [one["name"] for one in asked(lineup)[0]["params"]["options"]]
+    assert list(card.actions.values()) == [one["name"] for one in asked(lineup)[0]["params"]["options"]]
     await person.click(card, list(card.actions)[choice])
     assert await heard(lineup) == "Well."
     assert answers(lineup) == [(0, COMMAND_OPTIONS[choice])]

@@ -85,6 +85,13 @@ def sent_is_never_noted(right: Any) -> Callable[..., Any]:
 
 MUTANTS: list[Mutant] = [
     Mutant(
+        "lineup/allowed-before-the-click",
+        breaks="LU-01",
+        text="the agent gets its first option when the card is shown; what a person clicks is only written down",
+        killed_by="lineup/permission/a-click-lets-the-tool-run",
+        patch=lambda seam: seam.wrap(permissions, "ask", before_the_answer),
+    ),
+    Mutant(
         "lineup/maps-by-kind",
         breaks="LU-01",
         text="a click gives the agent the first option of the clicked one's kind",
