@@ -6,8 +6,9 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -72,3 +73,44 @@ def test_the_environment_is_an_addition_or_all_there_is(
         time.sleep(0.02)
     added.terminate()
     assert added.wait(30) == 0
+
+
+def test_another_program_takes_along_what_it_started(tmp_path: Path, own: Nursery) -> None:
+    """Its group goes when it is killed, and when the test process has gone."""
+    log = tmp_path / "log"
+    for end in ("kill", "gone"):
+        log.write_bytes(b"")
+        command = ["sh", "-c", "sleep 300 & echo $! >&2; sleep 300"]
+        leader = own.begin(command, log, {"PATH": os.environ["PATH"]}, only=True, program=True)
+        soon(log.read_text)
+        helper = int(log.read_text())
+        os.kill(helper, 0)
+        if end == "kill":
+            leader.kill()
+            assert leader.wait(10) == -9
+        else:
+            assert own._process.stdin is not None
+            own._process.stdin.close()
+            own._process.wait(10)
+        soon(partial(ended, helper))
+        assert ended(leader.pid)
+
+
+def test_a_program_that_is_not_there_is_told(tmp_path: Path, own: Nursery) -> None:
+    log = tmp_path / "log"
+    log.touch()
+    assert own.begin(["no-such-program"], log, {}, program=True).wait(10) == 2
+    assert log.read_text().startswith("no-such-program cannot be started: No such file or directory; expected ")
+
+
+def soon(holds: Callable[[], object]) -> None:
+    end_s = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < end_s, "it did not happen"
+        time.sleep(0.02)
+
+
+def ended(pid: int) -> bool:
+    """A zombie that nobody waits for, as of an orphan in a container, has ended."""
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+    return not state.strip() or state.startswith("Z")

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shlex
 import shutil
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lasttick.cli.errors import FAILED, INCONCLUSIVE, PASSED, UNREACHABLE, UsageError
+from lasttick.cli.pytest_runs import ends_on_sigterm
 
 if TYPE_CHECKING:
     from lasttick.bench.figures import Figure
@@ -28,14 +31,14 @@ SHOWN_MAX, VALUE_MAX = 40, 200
 
 
 class PeerDown(Exception):
-    """One of the two programs did not start."""
+    """One of the two programs, or a fake, did not start."""
 
     exit_code = UNREACHABLE
 
 
 def compare(system: str, peer: str | None, *, seed: int, calls: int, only: str, callers: int, as_json: bool) -> int:
     """Play, judge, tell. Raises UsageError, PeerDown."""
-    _check(system, peer, calls, callers)
+    peer = _check(system, peer, calls, callers)
     if not peer:
         return _inconclusive(
             "no peer was given", "--peer CMD, a program that takes the server's place", seed=seed, as_json=as_json
@@ -60,36 +63,47 @@ def compare(system: str, peer: str | None, *, seed: int, calls: int, only: str, 
 
 def _played(scripts: Sequence[Script], peer: str, seed: int, callers: int) -> tuple[Report, list[Figure]]:
     from lasttick.compare.play import SideDown
-    from lasttick.compare.sides import programs
+    from lasttick.compare.sides import PEER, own_command, programs
     from lasttick.targets.children import ChildFailed
-    from lasttick.targets.outcome import StartRefused
 
     try:
-        return asyncio.run(programs(scripts, peer, seed=seed, callers=callers, tell=_tell))
-    except (SideDown, StartRefused, ChildFailed) as error:
+        with ends_on_sigterm():
+            return asyncio.run(programs(scripts, peer, seed=seed, callers=callers, tell=_tell))
+    except SideDown as error:
+        whose, command = ("the peer", peer) if error.side == PEER else ("this project's server", own_command())
         raise PeerDown(
-            f"one of the two programs did not start; it said: {str(error).strip() or 'nothing'}\n"
-            "  expected: a vault MCP server that ACCORDS_MCP_HTTP_ADDR turns to HTTP (docs/compare.md)\n"
-            f"  next: start it by hand: ACCORDS_MCP_HTTP_ADDR=127.0.0.1:8780 {peer}"
+            f"{whose} did not start; it said: {str(error).strip() or 'nothing'}\n"
+            "  expected: a vault MCP server that ACCORDS_MCP_HTTP_ADDR turns to HTTP, started in a folder of its own "
+            "(docs/compare.md)\n"
+            f"  next: start it by hand: cd / && ACCORDS_MCP_HTTP_ADDR=127.0.0.1:8780 {command}"
+        ) from error
+    except ChildFailed as error:
+        raise PeerDown(
+            f"a fake did not start: {error}\n"
+            "  expected: a fake vault daemon and two fake catalogs for each side (docs/compare.md)\n"
+            "  next: lasttick serve vaultd --port 0"
         ) from error
 
 
-def _check(system: str, peer: str | None, calls: int, callers: int) -> None:
+def _check(system: str, peer: str | None, calls: int, callers: int) -> str | None:
+    """The peer's command; a program that is named from here is named for any folder, as it is started in its own."""
     if system != SYSTEM:
         raise UsageError(f"the system is {system!r}", f"{SYSTEM}, the only one that has a peer", "correct it")
     for name, value, most in (("--calls", calls, CALLS_MAX), ("--callers", callers, CALLERS_MAX)):
         if not 0 <= value <= most:
             raise UsageError(f"{name} is {value}", f"a whole number from 0 to {most}", "correct it")
     if not peer:
-        return
+        return None
     try:
         words = shlex.split(peer)
     except ValueError as error:
         raise UsageError(
             f"--peer {peer!r} is no command line: {error}", "a program and its arguments", "quote it"
         ) from None
-    if not words or shutil.which(words[0]) is None:
+    found = shutil.which(words[0]) if words else None
+    if found is None:
         raise UsageError(f"--peer {peer!r} names no program that can be found", "one that runs here", "give its path")
+    return shlex.join([str(Path(found).absolute()), *words[1:]]) if os.sep in words[0] else peer
 
 
 def _inconclusive(what: str, expected: str, *, seed: int, as_json: bool) -> int:

@@ -66,7 +66,9 @@ def run_mutants(
     if not mutants:
         near = ", ".join(nearby(pattern or "", [one.id for one in catalogue()]))
         raise UsageError(
-            f"no mutant matches {pattern!r}", "part of a mutant id, or a shell pattern", f"near it: {near}"
+            f"no mutant matches {pattern!r}",
+            "part of a mutant id, or a shell pattern",
+            f"near it: {near}" if near else "see lasttick mutants list for every id",
         )
     fates: list[Fate] = []
     claims: dict[str, tuple[str, ...]] = {}

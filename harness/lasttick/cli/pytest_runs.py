@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 from lasttick.cli.errors import UsageError
 
@@ -18,8 +19,14 @@ def refuse_wrong_workers(workers: str | None) -> None:
 @contextmanager
 def ends_on_sigterm() -> Iterator[None]:
     """A cancelled CI job sends SIGTERM: end as on Ctrl-C, so that parts go, and what is held is given up."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    before = signal.signal(signal.SIGTERM, _interrupt)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Whatever Ctrl-C does now: in an event loop it cancels what runs, instead of bursting into any of its tasks."""
+    now = signal.getsignal(signal.SIGINT)
+    (now if callable(now) else signal.default_int_handler)(number, frame)

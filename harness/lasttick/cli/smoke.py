@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 
 from lasttick.cli.errors import UsageError
+from lasttick.cli.pytest_runs import ends_on_sigterm
 from lasttick.mutants import UnknownMutant, find
 from lasttick.targets.vaultclaw.smoke import settings, suite
 from lasttick.targets.vaultclaw.smoke.child import child
@@ -24,7 +25,8 @@ EXPECTED = "vaultclaw=cmd:COMMAND or vaultclaw=mutant:ID"
 
 def smoke(target: str | None) -> int:
     """Raises UsageError, SmokeRefused, SmokeUnreachable; each carries its exit code."""
-    return asyncio.run(_smoke(command_of(target), settings.read(os.environ)))
+    with ends_on_sigterm():
+        return asyncio.run(_smoke(command_of(target), settings.read(os.environ)))
 
 
 async def _smoke(command: Sequence[str], asked: settings.Settings) -> int:

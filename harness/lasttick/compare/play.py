@@ -52,7 +52,11 @@ Played: TypeAlias = dict[tuple[str, int], Observation]
 
 
 class SideDown(Exception):
-    """A side's program did not start; the message is what it said."""
+    """The program of `side` did not start; the message is what it said."""
+
+    def __init__(self, side: str, said: str) -> None:
+        super().__init__(said)
+        self.side = side
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,14 @@ class Stage:
         await self._fresh(script)
         seen: Played = {}
         server = await self._server(script, seen)
+        try:
+            await self._steps(script, server, seen)
+        finally:
+            if server is not None and script.start.own:
+                await self._end(server)
+        return seen
+
+    async def _steps(self, script: Script, server: Vaultclaw | None, seen: Played) -> None:
         scope = f"scope-{script.name}"
         if server is not None and script.session:
             await self._exchange(server, self._filled(_CONFIGURE, server), scope)
@@ -118,9 +130,6 @@ class Stage:
                 seen[script.name, at] = {"answer": dict(DOWN), "vault": [], "remote": []}
             else:
                 seen[script.name, at] = await self._observed(server, step, scope)
-        if server is not None and script.start.own:
-            await self._end(server)
-        return seen
 
     async def end(self) -> None:
         for server in self._servers.values():
@@ -147,7 +156,7 @@ class Stage:
             server = await self._begin(start)
         except (StartRefused, ChildFailed) as error:
             if not start.own:
-                raise SideDown(str(error)) from error
+                raise SideDown(self._side, str(error)) from error
             seen[script.name, -1] = {"answer": {"started": False}, "vault": [], "remote": []}
             return None
         if start.own:
@@ -233,8 +242,9 @@ class Stage:
         server.stdio.write(json.dumps(_message(tool, arguments)).encode() + b"\n")
         server.stdio.end()
         lines = (await server.stdio.rest()).splitlines()
+        code = await server.ended()
         self._up = False
-        return {"answers": [parse(line) for line in lines], "exit": await server.ended()}
+        return {"answers": [parse(line) for line in lines], "exit": code}
 
     async def _restart(self, server: Vaultclaw) -> Any:
         await server.kill()

@@ -16,6 +16,8 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequen
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 import lasttick
 import lasttick_fakes
 from lasttick.bench.figures import Figure
@@ -26,6 +28,8 @@ from lasttick.compare.play import Fakes, Played, SideDown, play, quiet
 from lasttick.compare.script import Script
 from lasttick.engine.trace import Trace
 from lasttick.mutants import Mutant, find
+from lasttick.targets.children import ChildFailed
+from lasttick.targets.outcome import StartRefused
 from lasttick.targets.process import ProcessWorld
 from lasttick.targets.world import World
 
@@ -56,8 +60,21 @@ async def programs(
         mine = play(await Fakes.of(our_world), scripts, OURS, tell)
         theirs = play(await Fakes.of(peer_world), scripts, PEER, tell)
         played = await _both(mine, theirs)
-        figures = await measure(our_world, peer_world, callers, tell) if callers else []
+        figures = await _measured(our_world, peer_world, callers, tell) if callers else []
     return judge(scenes(scripts), *played), figures
+
+
+async def _measured(ours: World, peer: World, callers: int, tell: Tell) -> list[Figure]:
+    """No figures where a side does not last: what was compared is told all the same."""
+    try:
+        return await measure(ours, peer, callers, tell)
+    except (StartRefused, ChildFailed, httpx.HTTPError, AssertionError, ValueError) as error:
+        tell(
+            f"figures: not measured: {str(error).strip() or type(error).__name__}\n"
+            f"  expected: both answer connector_execute_job to {callers} callers at once (docs/compare.md, Figures)\n"
+            "  next: --callers 1, or --callers 0 for none"
+        )
+        return []
 
 
 def own_command() -> str:

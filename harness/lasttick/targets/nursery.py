@@ -3,16 +3,19 @@
 A part that is started by its command spends two CPU seconds on imports before it listens. The nursery is started by the
 first process world of a test process, loads what `lasttick serve` needs, and forks a child for each part: a process of
 its own, with its own pid, signals, sockets and memory, that runs the very command line. When the test process goes, the
-nursery sees the end of its input and takes its children with it.
+nursery sees the end of its input and takes its children with it. Other people's programs are started here too, for that
+reason alone: each leads a process group, and what it has started itself goes with it.
 
     request, a line of JSON on standard input:   {"arguments": [...], "log": path, "out": path, "into": path,
                                                   "environ": {...}, "only": whether these are all variables,
-                                                  "folder": working folder or null, "imports": modules to load}
+                                                  "folder": working folder or null, "imports": modules to load,
+                                                  "program": whether `arguments` are a whole command line}
     answers, lines of JSON on standard output:   {"pid": n} for each request, and {"ended": n, "code": c} at each end
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import json
@@ -26,7 +29,9 @@ import threading
 import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+
+from lasttick.targets.children import REFUSED
 
 NEEDED = (
     "lasttick.cli",
@@ -72,12 +77,13 @@ class Nursery:
         only: bool = False,
         folder: Path | None = None,
         imports: Sequence[str] = (),
+        program: bool = False,
     ) -> Forked:
         """Fork a part that runs `lasttick ARGUMENTS`: standard error in `log`, standard output in `out`, standard input
         from `into`; working in `folder`, if given.
 
         `only`: `environ` is the whole environment instead of an addition. `imports`: what this part needs beyond
-        `NEEDED`; loaded once, for all parts that come later.
+        `NEEDED`; loaded once, for all parts that come later. `program`: run ARGUMENTS themselves, another program.
         """
         request = {
             "arguments": list(arguments),
@@ -88,6 +94,7 @@ class Nursery:
             "environ": dict(environ),
             "only": only,
             "imports": list(imports),
+            "program": program,
         }
         assert self._process.stdin is not None
         with self._turn:
@@ -183,7 +190,7 @@ def main() -> None:
     signal.set_wakeup_fd(wake)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    children: dict[int, None] = {}
+    children: dict[int, bool] = {}
     text = b""
     while True:
         ready, _, _ = select.select([0, woken], [], [])
@@ -193,15 +200,17 @@ def main() -> None:
         if 0 in ready:
             data = os.read(0, 65_536)
             if not data:
-                for pid in children:
+                for pid, program in children.items():
                     os.kill(pid, signal.SIGKILL)
+                    if program:
+                        _kill_group(pid)
                 return
             *lines, text = (text + data).split(b"\n")
             for line in lines:
                 _fork(json.loads(line), children)
 
 
-def _fork(request: dict[str, Any], children: dict[int, None]) -> None:
+def _fork(request: dict[str, Any], children: dict[int, bool]) -> None:
     if new := [name for name in request["imports"] if name not in sys.modules]:
         for name in new:
             importlib.import_module(name)
@@ -210,7 +219,7 @@ def _fork(request: dict[str, Any], children: dict[int, None]) -> None:
     pid = os.fork()
     if pid == 0:
         _become(request)
-    children[pid] = None
+    children[pid] = request["program"]
     _say({"pid": pid})
 
 
@@ -231,6 +240,8 @@ def _become(request: dict[str, Any]) -> None:
         if request["only"]:
             os.environ.clear()
         os.environ.update(request["environ"])
+        if request["program"]:
+            _run(request["arguments"])
         sys.argv = ["lasttick", *request["arguments"]]
         runpy.run_module("lasttick", run_name="__main__")
     except SystemExit as ended:
@@ -243,13 +254,37 @@ def _become(request: dict[str, Any]) -> None:
         os._exit(code)
 
 
-def _reap(children: dict[int, None]) -> None:
+def _run(command: list[str]) -> NoReturn:
+    """Become another program, which leads a group of its own. SystemExit with REFUSED if it cannot be run."""
+    os.setsid()
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores, and a program would inherit that
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        print(
+            f"{command[0]} cannot be started: {error.strerror}; expected a program on PATH or its whole path, since it "
+            "is started in a folder of its own; correct the command",
+            file=sys.stderr,
+        )
+        sys.exit(REFUSED)
+
+
+def _reap(children: dict[int, bool]) -> None:
     while children:
-        pid, status = os.waitpid(-1, os.WNOHANG)
-        if pid == 0:
+        ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if ended is None:
             return
-        children.pop(pid, None)
-        _say({"ended": pid, "code": os.waitstatus_to_exitcode(status)})
+        if children.pop(ended.si_pid, False):
+            # Before it is waited for: as long as it is a zombie, the number of the group is nobody else's.
+            _kill_group(ended.si_pid)
+        _, status = os.waitpid(ended.si_pid, 0)
+        _say({"ended": ended.si_pid, "code": os.waitstatus_to_exitcode(status)})
+
+
+def _kill_group(leader: int) -> None:
+    with contextlib.suppress(ProcessLookupError):  # it was killed before it became the leader
+        os.killpg(leader, signal.SIGKILL)
 
 
 def _say(answer: dict[str, Any]) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import os
 import shlex
 import socket
-import subprocess
 import tempfile
 import time
 import urllib.error
@@ -133,7 +132,15 @@ class ProcessServer:
             environ["ACCORDS_MCP_BUNDLED_COOKBOOKS_DIR"] = str(options.cookbooks)
         self._log.write_bytes(b"")
         self._process = self._begin({**environ, **options.environ})
-        await self._up()
+        try:
+            await self._up()
+        except BaseException:
+            # Nobody holds it yet, so nobody else would end it: the other side failed, or Ctrl-C came.
+            self._process.kill()
+            self._process.wait()
+            if self.stdio is not None:
+                self.stdio.close()
+            raise
 
     async def stop(self) -> None:
         assert self._process is not None
@@ -160,15 +167,14 @@ class ProcessServer:
 
     def _begin(self, environ: Mapping[str, str]) -> Process:
         command = self._world.commands.get("vaultclaw")
+        pipes: dict[str, Path] = {} if self.stdio is None else {"out": self.stdio.out_path, "into": self.stdio.in_path}
+        where: dict[str, Any] = {"only": True, "folder": self._options.folder, **pipes}
         if command is not None:
-            return _by_command(shlex.split(command), self._log, environ, self._options.folder, self.stdio)
+            return nursery().begin(shlex.split(command), self._log, environ, program=True, **where)
         arguments = ["serve", "vaultclaw"]
         if self._world.mutant is not None:
             arguments += ["--mutant", self._world.mutant.id]
-        pipes: dict[str, Path] = {} if self.stdio is None else {"out": self.stdio.out_path, "into": self.stdio.in_path}
-        return nursery().begin(
-            arguments, self._log, environ, only=True, imports=IMPORTS, folder=self._options.folder, **pipes
-        )
+        return nursery().begin(arguments, self._log, environ, imports=IMPORTS, **where)
 
     async def _up(self) -> None:
         """Wait until it answers on its address, or is seen to live. Raises StartRefused, ChildFailed."""
@@ -176,11 +182,8 @@ class ProcessServer:
         end_s = time.perf_counter() + START_S
         while not await asyncio.to_thread(self._answers):
             if self._process.poll() is not None:
-                if self.stdio is not None:
-                    self.stdio.close()
                 raise StartRefused(self.said())
             if time.perf_counter() > end_s:
-                await self.kill()
                 raise ChildFailed(f"the server was not ready after {START_S:g} s; it said:\n{self.said()}")
             await asyncio.sleep(POLL_S)
 
@@ -193,19 +196,6 @@ class ProcessServer:
                 return True
         except (OSError, urllib.error.URLError):
             return False
-
-
-def _by_command(
-    command: Sequence[str], log: Path, environ: Mapping[str, str], folder: Path, stdio: Fifos | None
-) -> subprocess.Popen[bytes]:
-    into = subprocess.DEVNULL if stdio is None else os.open(stdio.in_path, os.O_RDONLY)
-    out = subprocess.DEVNULL if stdio is None else os.open(stdio.out_path, os.O_WRONLY)
-    with log.open("wb") as errors:
-        process = subprocess.Popen(list(command), stdin=into, stdout=out, stderr=errors, env=dict(environ), cwd=folder)
-    for end in (into, out):
-        if end != subprocess.DEVNULL:
-            os.close(end)
-    return process
 
 
 def _begin(arguments: Sequence[str], log: Path, environ: Mapping[str, str]) -> Any:
