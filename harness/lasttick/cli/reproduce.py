@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from lasttick.cli.errors import FAILED, PASSED, UsageError
-
 from lasttick.engine.clock import SystemClock, SystemEntropy
 
 FOLDER = "reproduced"

@@ -39,9 +39,7 @@ def fixed(exchange: Exchange, side: Side) -> list[Claim]:
 
 def verdicts(call: CallEvidence) -> list[str]:
     """`call/accepted`, `result/rejected: reason`, ..."""
-    return [
-        f"{row.phase}/{row.disposition}" + ("" if row.reason is None else f": {row.reason}") for row in call.audit
-    ]
+    return [f"{row.phase}/{row.disposition}" + ("" if row.reason is None else f": {row.reason}") for row in call.audit]
 
 
 def states(call: CallEvidence) -> str:
@@ -89,9 +87,7 @@ def _clarify_broken(exchange: Exchange, side: Side) -> list[Claim]:
     return [
         Claim("the first card is completed", first is not None and first.call_state == "completed"),
         Claim("the second was accepted", said[:1] == ["call/accepted"]),
-        Claim(
-            "its answer was rejected", len(said) == 2 and said[1].startswith(f"result/rejected: {INVALID_TOOL}")
-        ),
+        Claim("its answer was rejected", len(said) == 2 and said[1].startswith(f"result/rejected: {INVALID_TOOL}")),
         Claim("it stayed open", second is not None and second.call_state == "emitted"),
         Claim("the model was not told", second is not None and second.result_prompts == 0),
     ]

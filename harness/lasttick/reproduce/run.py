@@ -38,7 +38,9 @@ def reproduce(exchange: Exchange, folder: Path, *, seed: int) -> Summary:
     found = summary.summarize(exchange, folder)
     summary.write(found, folder)
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder).as_posix()}\n" for path in files]
+    sums = [
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder).as_posix()}\n" for path in files
+    ]
     write_text(folder / SUMS, sums)
     return found
 

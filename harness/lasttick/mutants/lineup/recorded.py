@@ -21,9 +21,11 @@ OLD_TIMEOUT_S = 50.0
 
 @contextmanager
 def old_permission(seam: Seam) -> Iterator[None]:
-    """Only `action_ids`; a card lives 300 s, and the response time-out of 50 s runs while it is open and leaves it so."""
+    """Only `action_ids` where the agent waits; a card lives 300 s, and the response time-out of 50 s runs while it is open and leaves it so."""
     with ExitStack() as stack:
-        stack.enter_context(seam.wrap(results, "reader", refusing("choice", "action_id", "action_ids")))
+        stack.enter_context(
+            seam.wrap(results, "reader", refusing("choice", "action_id", "action_ids", where_waited=True))
+        )
         stack.enter_context(seam.replace(cards, "PERMISSION_LIFE", OLD_LIFE))
         stack.enter_context(seam.wrap(Turns, "__init__", hasty))
         stack.enter_context(seam.wrap(Turns, "_close_all", leaving_open))
@@ -32,8 +34,9 @@ def old_permission(seam: Seam) -> Iterator[None]:
         yield
 
 
-def refusing(kind: str, short: str, long: str) -> Callable[[Any], Callable[..., Any]]:
-    """Of the two ways to say one answer, the adapter knows the long one."""
+def refusing(kind: str, short: str, long: str, *, where_waited: bool = False) -> Callable[[Any], Callable[..., Any]]:
+    """Of the two ways to say one answer, the adapter knows the long one. `where_waited`: only of cards for which
+    somebody waits."""
 
     def wrong(right: Any) -> Callable[..., Any]:
         def reader(schema: Mapping[str, Any]) -> Any:
@@ -42,7 +45,7 @@ def refusing(kind: str, short: str, long: str) -> Callable[[Any], Callable[..., 
                 return read
 
             def strict(schema: Mapping[str, Any], result: Mapping[str, Any]) -> Any:
-                if short in result:
+                if short in result and (schema.get("interaction") is True or not where_waited):
                     raise ShapeError("result", f"{short} given; expected {long}")
                 return read(schema, result)
 
