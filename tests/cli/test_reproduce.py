@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from lasttick.reproduce import summary
 from lasttick.reproduce.exchanges import find
 
 NUMBER = "card 1: "
+PAGE = Path(__file__).parents[2] / "docs" / "evidence.md"
 
 
 def reproduced(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = PASSED) -> dict[str, Any]:
@@ -158,3 +160,23 @@ def test_a_model_log_of_another_shape_is_one_message(
     ledger = str(folder / "fixed" / "ledger.sqlite")
     assert execute(["reproduce", "--ledger", ledger, "--model-log", str(log)]) == USAGE
     assert "line 2 of" in capsys.readouterr().err
+
+
+def test_the_commands_of_the_page_do_what_it_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("lasttick reproduce ")]
+    exchanges = [shlex.split(line, comments=True)[1:] for line in lines if "--ledger" not in line]
+    assert [arguments[1] for arguments in exchanges] == ["A04A-09", "A04A-10", "A04A-11", "A04A-09"]
+    for arguments in exchanges:
+        assert execute(arguments) == PASSED
+    (first,) = (tmp_path / "reports" / "reproduced").glob("*-A04A-10")
+    for name in ("ledger.sqlite", "model.jsonl"):
+        (tmp_path / name).write_bytes((first / "fixed" / name).read_bytes())
+    capsys.readouterr()
+    ledgers = [shlex.split(line, comments=True)[1:] for line in lines if "--ledger" in line]
+    assert len(ledgers) == 2
+    for arguments in ledgers:
+        assert execute(arguments) == PASSED
+        assert [call["call_state"] for call in json.loads(capsys.readouterr().out)["calls"]] == ["completed"] * 2

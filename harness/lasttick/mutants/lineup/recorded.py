@@ -21,7 +21,8 @@ OLD_TIMEOUT_S = 50.0
 
 @contextmanager
 def old_permission(seam: Seam) -> Iterator[None]:
-    """Only `action_ids` where the agent waits; a card lives 300 s, and the response time-out of 50 s runs while it is open and leaves it so."""
+    """Only `action_ids` where the agent waits; a card lives 300 s; the response time-out, 50 s, runs while
+    it is open and leaves it so."""
     with ExitStack() as stack:
         stack.enter_context(
             seam.wrap(results, "reader", refusing("choice", "action_id", "action_ids", where_waited=True))
