@@ -1,4 +1,4 @@
-"""An adapter that is killed, wherever that is: what it said yes to it said once, and of what is in doubt a person hears.
+"""An adapter that is killed, wherever that is: it says yes once, and of what is in doubt a person hears.
 
 Source: contract lineup, C-4, C-8.
 """

@@ -19,7 +19,7 @@ CONTENTS = pytest.mark.parametrize("content", [None, OTHER, "x"], ids=["recorded
 @CONTENTS
 async def test_the_recorded_permission_is_granted(world: World, content: str | None) -> None:
     """The click comes as action_id: the card is resolved, the agent gets the option behind it, and as many bytes are on
-    disk as were asked for, whatever they are; a second click is rejected, also after a restart nothing else is there."""
+    disk as were asked for, whatever they are; a second click is rejected, and a restart changes nothing of it."""
     side = await played(world, "A04A-09", content)
     asked = content or exchanges.find("A04A-09").content or ""
     assert list(side.files.values()) == [len(asked.encode())]

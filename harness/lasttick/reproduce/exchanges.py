@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias
 
 Kind: TypeAlias = Literal["permission", "clarify", "multi"]
 FILE = Path(__file__).with_name("exchanges.toml")
@@ -78,11 +78,9 @@ def find(exchange_id: str, content: str | None = None) -> Exchange:
 
 
 def _read(id_: str, fields: dict[str, Any]) -> Exchange:
-    lists = {
-        "call_ids": tuple(fields.pop("call_ids", ())),
-        "actions": tuple(cast(tuple[str, str], tuple(action)) for action in fields.pop("actions", ())),
-    }
-    return Exchange(id=id_, **lists, **fields)
+    call_ids = tuple(fields.pop("call_ids", ()))
+    actions = tuple((action_id, label) for action_id, label in fields.pop("actions", ()))
+    return Exchange(id=id_, call_ids=call_ids, actions=actions, **fields)
 
 
 def _is_text(content: str) -> bool:

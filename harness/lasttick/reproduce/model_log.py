@@ -21,9 +21,9 @@ def bytes_written(calls: Iterable[CallEvidence], requests: Sequence[Mapping[str,
         messages = [one for one in _list(request.get("messages")) if isinstance(one, Mapping)]
         asked = dict(edit for message in messages for edit in _edits(message))
         for message in messages:
-            call = str(message.get("tool_call_id"))
-            if message.get("role") == "tool" and call in asked:
-                told[call] = (asked[call], _bytes(message.get("content")))
+            id_ = str(message.get("tool_call_id"))
+            if message.get("role") == "tool" and id_ in asked:
+                told[id_] = (asked[id_], _bytes(message.get("content")))
     by_edit: dict[Edit, list[int | None]] = {}
     for edit, count in told.values():
         by_edit.setdefault(edit, []).append(count)

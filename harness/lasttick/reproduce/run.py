@@ -38,10 +38,7 @@ def reproduce(exchange: Exchange, folder: Path, *, seed: int) -> Summary:
     found = summary.summarize(exchange, folder)
     summary.write(found, folder)
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    sums = [
-        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder).as_posix()}\n" for path in files
-    ]
-    write_text(folder / SUMS, sums)
+    write_text(folder / SUMS, [f"{_sum(path)}  {path.relative_to(folder).as_posix()}\n" for path in files])
     return found
 
 
@@ -64,3 +61,7 @@ def _play(
             f"recorded (contract lineup C-11)\n  next: look at {folder / side}"
         ) from error
     write_trace(folder, name, run.events)
+
+
+def _sum(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lasttick.model.lineup import recovery
+from lasttick.model.lineup import recovery, states
 from lasttick.mutants import Mutant
 from lasttick.reference.lineup.ledger import Ledger
 
@@ -37,11 +37,11 @@ def as_list(right: Any) -> Callable[..., Any]:
     return audit
 
 
-def accepted_only(right: Any) -> Callable[..., Any]:
-    """Of answers, the audit keeps those that were taken."""
+def without_repetition(right: Any) -> Callable[..., Any]:
+    """An answer to a card that has one already is nothing worth keeping."""
 
     def audit(self: Ledger, phase: str, disposition: str, reason: str | None, body: Any, **about: Any) -> None:
-        if (phase, disposition) != ("result", "rejected"):
+        if reason != states.CLOSED_REASONS["completed"]:
             right(self, phase, disposition, reason, body, **about)
 
     return audit
@@ -91,10 +91,10 @@ MUTANTS: list[Mutant] = [
         patch=lambda seam: seam.wrap(Ledger, "audit", as_list),
     ),
     Mutant(
-        "lineup/audit-keeps-no-rejection",
+        "lineup/audit-keeps-no-repetition",
         breaks="LU-16",
-        text="answers that were rejected stand in no audit",
+        text="a second answer to a card stands in no audit",
         killed_by="lineup/ledger/a-copy-of-the-file-tells-what-both-ends-saw",
-        patch=lambda seam: seam.wrap(Ledger, "audit", accepted_only),
+        patch=lambda seam: seam.wrap(Ledger, "audit", without_repetition),
     ),
 ]

@@ -17,13 +17,17 @@ from lasttick.reference.lineup.turns import Turns
 
 OLD_LIFE = timedelta(seconds=300)
 OLD_TIMEOUT_S = 50.0
+PERMISSION = "permission"
 
 
 @contextmanager
 def old_permission(seam: Seam) -> Iterator[None]:
-    """Only `action_ids`; a card lives 300 s, and the response time-out of 50 s runs while it is open."""
+    """Only `action_ids` for a permission; a card lives 300 s; the response time-out, 50 s, runs while
+    it is open and leaves it so."""
     with ExitStack() as stack:
-        stack.enter_context(seam.wrap(results, "reader", refusing("choice", "action_id", "action_ids")))
+        only_ids = refusing("choice", "action_id", "action_ids", only=PERMISSION)
+        stack.enter_context(seam.wrap(results, "reader", only_ids))
+        stack.enter_context(seam.wrap(cards, "permission_card", marked))
         stack.enter_context(seam.replace(cards, "PERMISSION_LIFE", OLD_LIFE))
         stack.enter_context(seam.wrap(Turns, "__init__", hasty))
         stack.enter_context(seam.wrap(Turns, "_close_all", leaving_open))
@@ -32,8 +36,9 @@ def old_permission(seam: Seam) -> Iterator[None]:
         yield
 
 
-def refusing(kind: str, short: str, long: str) -> Callable[[Any], Callable[..., Any]]:
-    """Of the two ways to say one answer, the adapter knows the long one."""
+def refusing(kind: str, short: str, long: str, *, only: str | None = None) -> Callable[[Any], Callable[..., Any]]:
+    """Of the two ways to say one answer, the adapter knows the long one. `only`: where that mark stands in
+    the schema."""
 
     def wrong(right: Any) -> Callable[..., Any]:
         def reader(schema: Mapping[str, Any]) -> Any:
@@ -42,7 +47,7 @@ def refusing(kind: str, short: str, long: str) -> Callable[[Any], Callable[..., 
                 return read
 
             def strict(schema: Mapping[str, Any], result: Mapping[str, Any]) -> Any:
-                if short in result:
+                if short in result and (only is None or only in schema):
                     raise ShapeError("result", f"{short} given; expected {long}")
                 return read(schema, result)
 
@@ -51,6 +56,16 @@ def refusing(kind: str, short: str, long: str) -> Callable[[Any], Callable[..., 
         return reader
 
     return wrong
+
+
+def marked(right: Any) -> Callable[..., Any]:
+    """The schema of a permission says that it is one."""
+
+    def permission_card(asked: Any, call_id: str, wall: Any) -> Any:
+        card = right(asked, call_id, wall)
+        return replace(card, schema={**card.schema, PERMISSION: True}) if isinstance(card, Card) else card
+
+    return permission_card
 
 
 def hasty(right: Any) -> Callable[..., None]:
