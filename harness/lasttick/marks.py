@@ -20,12 +20,13 @@ NEEDS_PROCESS = ("kill-process", "signals")
 @dataclass(frozen=True, slots=True)
 class LawSpec:
     """What a law needs of a profile. `seconds`: how long it takes in real time, by the profile; `invariant`: judged
-    over everything the run sent, so it is played last."""
+    over everything the run sent, so it is played last; `restarts`: it may restart the target, so it is played alone."""
 
     verbs: tuple[str, ...]
     callers: int
     seconds: Callable[[Any], float]
     invariant: bool
+    restarts: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +77,19 @@ def law(
     callers: int = 1,
     seconds: Callable[[Any], float] = lambda profile: 1.0,
     invariant: bool = False,
+    restarts: bool = False,
 ) -> Any:
     """Mark `async def test_...(target: Target)` as a law: written in verbs only, for any target with a profile.
 
     `verbs` are those without which it is not applicable, `callers` how many different ones it needs, `seconds` its
-    real time from a `Profile`. Source: contract laws.
+    real time from a `Profile`; `restarts`: it restarts a target that can be, so nothing else runs beside it there.
+    Source: contract laws.
     """
     import pytest
 
     if not isinstance(law_id, str) or "/" not in law_id:
         raise ValueError(f"@law({law_id!r}): expected a law id as in lease/exclusive (contract laws, catalogue)")
-    spec = ScenarioSpec((law_id,), law=LawSpec(tuple(verbs), callers, seconds, invariant))
+    spec = ScenarioSpec((law_id,), law=LawSpec(tuple(verbs), callers, seconds, invariant, restarts))
     return getattr(pytest.mark, MARK)(spec)
 
 

@@ -72,29 +72,39 @@ class Settings:
                 "check`); set --lasttick-mode or the ini value lasttick_mode"
             )
         self.budget_s: float | None = config.getoption("lasttick_budget")
-        self.mutant = _mutant(self.target)
+        self.mutant, self.commands = _chosen(self.target)
+        """What takes the place of a reference: a wrong version of it, or another program, by its system."""
+        if self.commands and self.mode != "process":
+            raise pytest.UsageError(
+                f"--lasttick-target {self.target!r} in {self.mode} mode; expected process mode, the only one in which "
+                "another program is started; add --lasttick-mode process"
+            )
 
 
-SYSTEMS = ("hostagent", "gateway", "lineup")
+SYSTEMS = ("hostagent", "gateway", "vaultclaw", "lineup")
+COMMANDS = ("vaultclaw",)
+"""Systems whose reference another program can replace: its whole surface is a public one."""
 REFERENCE = "hostagent=reference"
 """What `--lasttick-target` says when it is not given."""
 
 
-def _mutant(target: str | None) -> Mutant | None:
-    """`--lasttick-target SYSTEM=mutant:ID`. Raises UsageError."""
+def _chosen(target: str | None) -> tuple[Mutant | None, dict[str, str]]:
+    """`--lasttick-target SYSTEM=mutant:ID` or `SYSTEM=cmd:COMMAND`. Raises UsageError."""
     system, _, what = (target or REFERENCE).partition("=")
-    kind, colon, mutant_id = what.partition(":")
-    if system not in SYSTEMS or (kind, colon) not in (("reference", ""), ("mutant", ":")):
+    kind, colon, value = what.partition(":")
+    if system in SYSTEMS and what == "reference":
+        return None, {}
+    if system in COMMANDS and (kind, colon) == ("cmd", ":") and value.strip():
+        return None, {system: value}
+    if system not in SYSTEMS or (kind, colon) != ("mutant", ":"):
         raise pytest.UsageError(
-            f"--lasttick-target {target!r}: expected hostagent=reference or hostagent=mutant:ID, for any of "
-            f"{', '.join(SYSTEMS)}; `lasttick mutants list` knows the ids"
+            f"--lasttick-target {target!r}: expected SYSTEM=reference or SYSTEM=mutant:ID, for any of "
+            f"{', '.join(SYSTEMS)}, or {COMMANDS[0]}=cmd:COMMAND; `lasttick mutants list` knows the ids"
         )
-    if kind == "reference":
-        return None
     from lasttick.mutants import UnknownMutant, find
 
     try:
-        return find(mutant_id)
+        return find(value), {}
     except UnknownMutant as error:
         raise pytest.UsageError(str(error)) from error
 
@@ -116,7 +126,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--lasttick-config", metavar="FILE", help="the laws on the live target of this lasttick.toml")
     group.addoption("--lasttick-budget", type=float, metavar="S", help="at most so many seconds on a live target")
     group.addoption(
-        "--lasttick-target", metavar="SYSTEM=WHAT", help="hostagent=reference | hostagent=mutant:ID | gateway=..."
+        "--lasttick-target",
+        metavar="SYSTEM=WHAT",
+        help="hostagent=reference | gateway=mutant:ID | vaultclaw=cmd:COMMAND ...",
     )
     group.addoption("--lasttick-out", metavar="DIR", help="where run folders go (default: reports/ of the project)")
     group.addoption("--lasttick-brief", action="store_true", help="verdicts only: no run folder, no shrinking")
@@ -336,6 +348,7 @@ class ItemRun:
             seed=self.settings.seed,
             mode=self.settings.mode,
             mutant=self.settings.mutant,
+            commands=self.settings.commands,
         )
         run.untold = tuple(arguments)
         if self.property:
@@ -532,7 +545,7 @@ def pytest_runtestloop(session: pytest.Session) -> None:
         law = _spec(item).law
         assert law is not None
         assert isinstance(item, pytest.Function)
-        plays[item_id(item)] = LawPlay(_spec(item).claims[0], item.obj.law, law.seconds, law.invariant)
+        plays[item_id(item)] = LawPlay(_spec(item).claims[0], item.obj.law, law.seconds, law.invariant, law.restarts)
     is_worker = hasattr(config, "workerinput")
     with _told_and_exit():
         loaded = _profile(settings.config) if is_worker else config.stash[BEGINNING].loaded

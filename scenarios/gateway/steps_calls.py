@@ -63,6 +63,14 @@ async def watched(gateway: Any, call: Awaitable[Any], org_id: str = ORG) -> Watc
     return Watched(reply, (await gateway.ledger(org_id))[rows:], (await gateway.third_party.log())[seen:])
 
 
+async def until_asked(world: World, gateway: Any, requests: int) -> None:
+    """Until the third party has seen so many requests. A wrong gateway may never ask: then what follows says so."""
+    for _ in range(200):
+        if len(await gateway.third_party.log()) >= requests:
+            return
+        await world.advance(world.tick_s / 4)
+
+
 def body_of(run_id: Any, name_action: str = LOOKUP, **parts: Any) -> dict[str, Any]:
     """A well-formed call of the shop's organisation; `parts` replace what it says."""
     slug, _, action = name_action.partition(":")

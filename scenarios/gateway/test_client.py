@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 
 from lasttick import World, scenario
+from lasttick_fakes.model import Call
 
+from .steps_calls import ORG, SHOP
+
+ASK = Call.one("order_lookup__lookup", order_id="A-1")
 SECRET = "agent-secret-0123456789"
 OPAQUE = {
     "==": lambda secret: secret == SECRET,
@@ -85,6 +89,25 @@ async def test_a_redirect_is_not_followed(world: World, status: int) -> None:
     assert end.code == "GATEWAY_REDIRECTS", end
     assert rung.elsewhere.got == []
     assert len(rung.gateway.got) == 1
+
+
+@scenario("GW-14")
+async def test_a_gateway_that_redirects_a_turn_hands_nobody_the_secret(world: World) -> None:
+    """The same on the whole path: the platform answers a call of the model's with a redirect to the third party's own
+    address. The third party is asked nothing, the model has a tool error, and the next turn is answered."""
+    gateway = await world.gateway(flag=True)
+    await gateway.third_party.put_order("A-1", status="shipped")
+    await gateway.model.script("my order", ASK, "{results}")
+    await gateway.org(ORG, **SHOP)
+    await gateway.trouble("redirect", to=f"{gateway.third_party.url}/order_lookup/lookup")
+    answer = await gateway.chat(ORG, "Where is my order?", skill="all")
+    assert "GATEWAY_REDIRECTS" in answer.text
+    assert await gateway.third_party.log() == []
+    await gateway.heal()
+    answer = await gateway.chat(ORG, "Where is my order?", skill="all")
+    assert "shipped" in answer.text
+    (seen,) = await gateway.third_party.log()
+    assert seen.header("x-agent-secret") is None
 
 
 @scenario("GW-14", rung="memory")

@@ -10,13 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from lasttick import World, scenario
 from lasttick.laws.judges.secrets import Searcher, Secret, written
 from lasttick_fakes.model import Call
 
-from .steps_calls import A_1, ABSENT, LOOKUP, ORG, SHOP, body_of, credentials_of, open_shop, watched
+from .steps_calls import A_1, ABSENT, LOOKUP, ORG, SHOP, body_of, credentials_of, open_shop, until_asked, watched
 
 MIB = 1024 * 1024
 CANARY = "canary+that/sings=in~every:place"
@@ -72,10 +73,7 @@ async def test_the_row_is_there_before_the_executor_is_done(world: World) -> Non
     delay_s = 4 * world.tick_s
     await gateway.third_party.trouble("slow", s=delay_s)
     calls = [world.start(run.call(LOOKUP, A_1)) for _ in range(3)]
-    for _ in range(200):  # a wrong gateway may never ask: then the rows below say so
-        if len(await gateway.third_party.log()) >= len(calls):
-            break
-        await world.advance(world.tick_s / 4)
+    await until_asked(world, gateway, len(calls))
     rows = await gateway.ledger(ORG)
     assert [row["opened_at"] is not None for row in rows] == [True] * len(calls)
     assert [(row["closed_at"], row["status"], row["outcome"]) for row in rows] == [(None, None, None)] * len(calls)
@@ -86,6 +84,27 @@ async def test_the_row_is_there_before_the_executor_is_done(world: World) -> Non
     assert [(row["status"], row["outcome"]) for row in closed] == [(200, "OK")] * len(calls)
     assert all(row["closed_at"] > row["opened_at"] for row in closed)
     await run.end()
+
+
+@scenario("GW-09", needs=("kill-process",))
+async def test_kill_9_in_the_middle_of_a_call_leaves_one_row_that_says_so(world: World) -> None:
+    """The platform dies of SIGKILL while the third party works. Started again, it has one row of that call, closed as
+    interrupted; the run is over, and the third party is not asked a second time."""
+    gateway = await open_shop(world)
+    run = await gateway.open_run(ORG, skill="all")
+    await gateway.third_party.trouble("slow", s=3600.0)
+    call = world.start(run.call(LOOKUP, A_1))
+    await until_asked(world, gateway, 1)
+    await gateway.kill("platform")
+    with pytest.raises(httpx.TransportError):
+        await call
+    await run.broken_off()
+    await gateway.restart("platform")
+    (row,) = await gateway.ledger(ORG)
+    assert (row["status"], row["outcome"]) == (None, "INTERRUPTED")
+    assert row["closed_at"] > row["opened_at"]
+    assert (await gateway.run(run.id))["state"] == "finished"
+    assert len(await gateway.third_party.log()) == 1
 
 
 # -- no secret ---------------------------------------------------------------------------------------------------------

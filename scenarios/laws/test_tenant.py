@@ -1,6 +1,6 @@
 """The law of tenants: what is another tenant's is neither used nor changed, and looks as if it were not there.
 
-Requests for approvals are not tried here: no law can make one yet. Source: contract laws, catalogue.
+Who decides a request of another tenant's is approval/decider-only's. Source: contract laws, catalogue.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from lasttick.laws.verdict import NotApplicable
 from .acts import LEASES, NO_ACT, Act, Foreign, act_of, foreign_tools, own_tools
 from .leases import term
 from .tenant_leases import lease_is_isolated
+from .tenant_requests import done_in_own_names, request_is_isolated, stranger_to_requests
 from .tenants import Impostor, Names, choices, must_be_as_absent, own_of, pairs_of, theirs
 
 
@@ -26,8 +27,9 @@ def _seconds(profile: Profile) -> float:
 
 @law("tools/tenant-isolated", verbs=("effects",), callers=2, seconds=_seconds)
 async def test_tenant_isolated(target: Target) -> None:
-    """What is another tenant's (a tool, a session or run, a lease) can be neither used nor changed, named as a whole or
-    in part, and answers like what is not there, where tools.foreign is hidden. How long an answer takes is not judged.
+    """What is another tenant's (a tool, a session or run, a lease, a request for approval) can be neither used nor
+    changed, named as a whole or in part, and answers like what is not there, where tools.foreign is hidden. What one
+    does is done in its own tenant's name. How long an answer takes is not judged.
     """
     target.needs("effects")
     profile = target.deployment.profile
@@ -37,6 +39,7 @@ async def test_tenant_isolated(target: Target) -> None:
         named = ", ".join(tenants) or "none"
         raise NotApplicable(f"needs callers of two tenants (`tenant` of [callers]); the profile names {named}")
     has_leases = all(target.bound(verb) for verb in LEASES)
+    looks = stranger_to_requests(target, pairs)
     if target.bound("tools.call"):
         for foreign in await foreign_tools(target):
             if (foreign.allowed.name, foreign.other.name) in pairs:
@@ -44,11 +47,15 @@ async def test_tenant_isolated(target: Target) -> None:
                     await _tool_is_isolated(target, await foreign.on(route), f" on route {route}" if route else "")
         for owner, other in pairs:
             await _calls_are_isolated(target, await _opened(target, owner), await _opened(target, other))
-    elif not has_leases:
+        names = dict.fromkeys(name for pair in pairs for name in pair)
+        await done_in_own_names(target, [await _opened(target, name) for name in names])
+    elif not has_leases and looks is None:
         raise NotApplicable(NO_ACT)
     if has_leases:
         owner, other = pairs[0]
         await lease_is_isolated(target, await _opened(target, owner), await _opened(target, other))
+    if looks is not None:
+        await request_is_isolated(target, await _opened(target, looks))
     if not target.cases:
         raise NotApplicable(
             "needs something of one tenant's: a tool, a session, a lease, or a var that both have and use"

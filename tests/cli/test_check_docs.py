@@ -75,7 +75,7 @@ def test_two_minutes_on_ours(terminal: list[str], tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "what each gap costs\n  clock.step        lease/clock-proof\n" in done.stdout
+    assert re.search(r"what each gap costs\n(  approval.*\n)+  clock.step        lease/clock-proof\n", done.stdout)
     assert "PASS          lease/exclusive" in done.stdout
     assert "FAIL" not in done.stdout
     assert "INCONCLUSIVE" not in done.stdout

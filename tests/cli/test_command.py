@@ -32,6 +32,7 @@ Commands:
   report        Render a run's HTML report again from disk.
   explain       Show an id's text, source, scenarios and mutants.
   requirements  List every requirement with its scenarios and mutants.
+  compare       Another program and this one, side by side.
   mcp-token     Print the host agent's MCP token; made if absent.
   serve         Any part as a server, until SIGTERM or Ctrl-C.
   mutants       Wrong versions on purpose: the suite, tested.

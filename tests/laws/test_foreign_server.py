@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import uvicorn
 
 from .browsers import Farm, app
+from .serving import Served
 
 ROOT = Path(__file__).parents[2]
 PROFILE = Path(__file__).with_name("browsers.toml")
@@ -26,30 +23,18 @@ FAULTS = {
 }
 
 
-class Served:
-    """A farm on a port of its own, in a thread of its own."""
-
-    def __init__(self, wrong: str) -> None:
-        listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
-        config = uvicorn.Config(app(Farm(TTL_S, wrong=wrong)), lifespan="off", log_config=None)
-        self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._server.serve(sockets=[listener])), daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._server.should_exit = True
-        self._thread.join(10)
-
-
 @pytest.fixture(scope="module")
 def checked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tuple[int, str]]]:
     """Exit code and output of `lasttick check` for the farm as it is ("") and with each fault, all at once."""
-    farms = {wrong: Served(wrong) for wrong in ("", *FAULTS)}
+    farms = {wrong: Served(app(Farm(TTL_S, wrong=wrong))) for wrong in ("", *FAULTS)}
     checks = {}
     for wrong, farm in farms.items():
         folder = tmp_path_factory.mktemp("farm")
-        environ = {**os.environ, "BROWSERS_URL": farm.url, "PYTHONPATH": f"{ROOT / 'harness'}:{ROOT / 'fakes'}"}
+        environ = {
+            **os.environ,
+            "BROWSERS_URL": f"{farm.url}/mcp",
+            "PYTHONPATH": f"{ROOT / 'harness'}:{ROOT / 'fakes'}",
+        }
         environ |= {f"BROWSERS_{name}": f"key-of-{name.lower()}-7c1e" for name in ("ANN", "BEN", "CID")}
         (folder / "lasttick.toml").write_text(PROFILE.read_text())
         only = ["--only", FAULTS[wrong]] if wrong else []

@@ -10,42 +10,18 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from lasttick.laws.binding import with_beside
-from lasttick.laws.deployment import Deployment
-from lasttick.laws.reference import gateway
-from lasttick.laws.target import Target
 from lasttick.laws.wire.message import Message
-from lasttick.mutants import find
-from lasttick.targets.outcome import CheckFailed
-from lasttick.targets.run import ScenarioRun
-from lasttick.targets.virtual import VirtualWorld
 
-from .playing import Ruled, all_laws, ruling
+from .playing import Ruled, all_laws
 from .tool_server import ENVIRON, PROFILE, ToolServer
-from .verdicts import judged
+from .verdicts import judged, on_reference
 
 LIMIT = "tools/class-limit"
 LAWS = all_laws()
 
 
 def on_gateway(law: str, mutant: str | None = None) -> Ruled:
-    """One law on our gateway in a world, as a scenario plays it."""
-    ruled: list[Ruled] = []
-
-    async def story(world: VirtualWorld) -> None:
-        deployment: Deployment = await gateway(world)
-        target = Target(deployment, law, world.trace)
-        try:
-            ruled.append(Ruled(*await ruling(LAWS[law], target), tuple(target.cases)))
-        finally:
-            await target.close()
-
-    run = ScenarioRun(story, scenario_id="x/y/z", seed=1, mode="virtual", mutant=find(mutant) if mutant else None)
-    try:
-        run.example()
-    except CheckFailed:
-        # What the ledger or the third party saw is another check's business.
-        assert ruled
-    return ruled[0]
+    return on_reference(law, mutant, system="gateway")
 
 
 def test_the_reference_passes() -> None:

@@ -9,12 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import re
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,19 +22,17 @@ import httpx
 import pytest
 
 from lasttick.laws.deployment import Deployment
-from lasttick.laws.gate.live import LawEnd, LawPlay, LiveRun
+from lasttick.laws.gate.live import LawEnd, LiveRun
 from lasttick.laws.profiles.init import profile_text
 from lasttick.laws.profiles.load import loads
 from lasttick.laws.verdict import LawFailed
-from lasttick.targets.nursery import Forked, nursery
 
-from .playing import all_laws
+from .playing import ROOT
+from .served_parts import START_S, Part, environ_of, nothing_more, play_of, ran, ready_url
 
-PROJECT = Path(__file__).parents[2]
-PAGE = (PROJECT / "docs" / "gateway.md").read_text()
+PAGE = (ROOT / "docs" / "gateway.md").read_text()
 SECTION = PAGE.partition("## Check a served gateway")[2]
 SERVE, CHECK = (re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[0] for text in (PAGE, SECTION))
-START_S = 60.0
 RED = {
     "404-differs-by-reason": "tools/tenant-isolated",
     "body-org-overrides-token-org": "tools/tenant-isolated",
@@ -51,49 +47,11 @@ RED = {
 CHANGES_LISTS = ("skill-unread",)
 """What the model is offered differs: its turns are the real agent's. The others' are held by a stand-in, which costs
 nothing, and the lists are those of the reference's turns."""
-LAWS = all_laws()
 RUNS = {
     "LASTTICK_RUN_ID": ("CHAT_TOKEN", {"text": "Hold the shop open", "skill": "shop"}),
     "LASTTICK_IDLE_RUN_ID": ("CHAT_TOKEN", {"text": "Hold on"}),
     "LASTTICK_OTHER_RUN_ID": ("OTHER_CHAT_TOKEN", {"text": "Hold the other shop", "skill": "shop"}),
 }
-
-
-class Part:
-    """`lasttick serve ARGUMENTS` as a process of its own."""
-
-    def __init__(self, folder: Path, name: str, *arguments: str, environ: dict[str, str] | None = None) -> None:
-        self.log = folder / f"{name}.log"
-        self.log.touch()
-        self.child: Forked = nursery().begin(["serve", *arguments], self.log, environ or {})
-
-    def url(self) -> str:
-        return ready_url(self.log)
-
-    def stop(self) -> None:
-        self.child.terminate()
-        assert self.child.wait(20) == 0, self.log.read_text()
-
-
-def ready_url(log: Path) -> str:
-    deadline_s = time.monotonic() + START_S
-    while time.monotonic() < deadline_s:
-        for line in log.read_text().splitlines():
-            if line.startswith('{"name"') and line.endswith("}"):
-                return str(json.loads(line)["url"])
-        time.sleep(0.05)
-    raise AssertionError(f"not ready: {log.read_text()}")
-
-
-def environ_of(folder: Path) -> dict[str, str]:
-    """What this process has, without settings of lasttick, and `lasttick` as a command."""
-    (folder / "bin").mkdir()
-    program = folder / "bin" / "lasttick"
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m lasttick "$@"\n')
-    program.chmod(0o755)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LASTTICK_", "PYTEST_"))}
-    path = os.pathsep.join([str(PROJECT / "harness"), str(PROJECT / "fakes")])
-    return {**kept, "PATH": f"{folder / 'bin'}:{kept['PATH']}", "PYTHONPATH": path}
 
 
 @pytest.fixture(scope="module")
@@ -125,10 +83,6 @@ def shell(folder: Path) -> dict[str, str]:
 def checked(reference: dict[str, str], folder: Path, shell: dict[str, str]) -> subprocess.CompletedProcess[str]:
     """What the page's commands did on the served reference."""
     return ran(["bash", "-e", "-c", CHECK], folder, shell)
-
-
-def ran(words: list[str], folder: Path, environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(words, cwd=folder, env=environ, capture_output=True, text=True, timeout=120, check=False)
 
 
 def test_the_served_reference_is_green(checked: subprocess.CompletedProcess[str]) -> None:
@@ -183,16 +137,6 @@ class Wrong:
         loaded = loads(profile_text("seed-gateway"), "lasttick.toml", environ)
         # All share a third party, so a mark must say whose it is.
         return Deployment(loaded.profile, run=f"m{list(RED).index(self.mutant)}", secrets=loaded.secrets)
-
-
-async def nothing_more(deployment: Deployment) -> None:
-    """Every law has given up what it held."""
-
-
-def play_of(law: str) -> LawPlay:
-    found = LAWS[law]
-    assert found.spec.law is not None
-    return LawPlay(law, found.function, found.spec.law.seconds, found.spec.law.invariant)
 
 
 @pytest.fixture(scope="module")

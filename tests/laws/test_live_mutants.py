@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from lasttick.laws.deployment import Deployment
-from lasttick.laws.gate.live import LawEnd, LawPlay, LiveRun
+from lasttick.laws.gate.live import LawEnd, LiveRun
 from lasttick.laws.profiles.init import profile_text
 from lasttick.laws.profiles.load import loads
 from lasttick.laws.verdict import LawFailed
 from lasttick.targets.nursery import Forked, nursery
 from lasttick.targets.serve import mcp_token
 
-from .playing import all_laws
+from .served_parts import nothing_more, play_of
 
 TTL_S = 2.0
 START_S = 60.0
@@ -37,7 +37,6 @@ RED = {
     "session-end-under-call": "lease/dies-with-holder",
     "unsynchronised-arbitration": "lease/exclusive",
 }
-LAWS = all_laws()
 
 
 class Served:
@@ -70,16 +69,6 @@ class Served:
         }
         loaded = loads(profile_text("seed-hostagent"), "lasttick.toml", environ)
         return Deployment(loaded.profile, run="mut", secrets=loaded.secrets)
-
-
-async def nothing_more(deployment: Deployment) -> None:
-    """Every law has given up what it held."""
-
-
-def play_of(law: str) -> LawPlay:
-    found = LAWS[law]
-    assert found.spec.law is not None
-    return LawPlay(law, found.function, found.spec.law.seconds, found.spec.law.invariant)
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ def running(text: str, environ: dict[str, str], **listings: tuple[str, ...]) -> 
     async def run() -> list[str]:
         loaded = loads(text, "f.toml", environ)
         laws = [
-            PlannedLaw(id_, law.function, spec.verbs, spec.callers, spec.seconds, spec.invariant)
+            PlannedLaw(id_, law.function, spec.verbs, spec.callers, spec.seconds, spec.invariant, spec.restarts)
             for id_, law in LAWS.items()
             if (spec := law.spec.law) is not None
         ]
@@ -66,8 +66,20 @@ def test_our_tool_gateway() -> None:
 def test_our_host_agent() -> None:
     seen = dict.fromkeys(("alice", "bob", "carol"), ("swipe", "tap"))
     found = running(profile_text("seed-hostagent"), HOST, **seen, stranger=())
-    needs_more = ("lease/clock-proof", "tools/class-limit", "tools/tenant-isolated")
-    assert found == sorted(law for law in LAWS if law not in needs_more)
+    needs_more = ("lease/clock-proof", "tools/class-limit", "tools/credential-stays-home", "tools/tenant-isolated")
+    ours = [law for law in LAWS if not law.startswith("approval/")]
+    assert found == sorted(law for law in ours if law not in needs_more)
+
+
+def test_a_service_of_approvals() -> None:
+    environ = {"AGENT_URL": "http://127.0.0.1:7", "AGENT_TOKEN": "alice-1234", "DECIDER_TOKEN": "boss-12345"}
+    laws = [law for law in LAWS if law.startswith("approval/")]
+    found = running(profile_text("approval-http"), environ)
+    assert [law for law in found if law.startswith("approval/")] == sorted(
+        law for law in laws if law != "approval/survives-restart"
+    )
+    nobody = running(profile_text("approval-http").replace("decides = true", ""), environ)
+    assert not any(law.startswith("approval/") for law in nobody)
 
 
 def test_a_lease_service_without_sessions() -> None:

@@ -10,7 +10,7 @@ import httpx
 from lasttick.engine.loop import VirtualLoop
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.profiles.load import loads
-from lasttick.laws.reference import hostagent
+from lasttick.laws.reference import SYSTEMS
 from lasttick.laws.said import Said
 from lasttick.laws.target import Target
 from lasttick.mutants import find
@@ -40,12 +40,12 @@ def judged(law: str, app: Any, profile: str, environ: Mapping[str, str], history
     return play(LAWS[law], deploy)
 
 
-def on_reference(law: str, mutant: str | None = None, change: Change | None = None) -> Ruled:
-    """One law on our host agent in a world, as a scenario plays it. `change` may put something between them."""
+def on_reference(law: str, mutant: str | None = None, change: Change | None = None, system: str = "hostagent") -> Ruled:
+    """One law on a reference of ours in a world, as a scenario plays it. `change` may put something between them."""
     ruled: list[Ruled] = []
 
     async def story(world: VirtualWorld) -> None:
-        deployment = await hostagent(world)
+        deployment = await SYSTEMS[system](world)
         if change is not None:
             await change(world, deployment)
         target = Target(deployment, law, world.trace)
@@ -58,6 +58,6 @@ def on_reference(law: str, mutant: str | None = None, change: Change | None = No
     try:
         run.example()
     except CheckFailed:
-        # What the devices saw is another check's business.
+        # What the devices, the ledger or the third party saw is another check's business.
         assert ruled
     return ruled[0]

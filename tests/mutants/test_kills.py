@@ -57,10 +57,32 @@ RULINGS = {
         11: ["binding-class-widens-registry", "missing-class-is-read"],
         12: ["finished-run-executes"],
     },
+    "vaultclaw": {
+        1: ["wait-overshoots-deadline"],
+        2: ["wait-dies-on-first-error"],
+        3: ["cancelled-keeps-polling"],
+        4: ["silence-is-allow", "unknown-state-is-allow"],
+        5: ["location-swallows-timeframe"],
+        6: ["follow-up-beats-attachment-default"],
+        7: ["executes-invalid-request"],
+        8: ["token-follows-download-url", "unbounded-download"],
+        9: ["unescaped-path-parameter"],
+        11: ["every-passport-failure-is-a-send-failure"],
+        12: ["resolver-failure-loses-handoff"],
+        13: ["grant-is-success", "pending-string-is-success", "handoff-without-id"],
+        14: ["environment-token-for-every-tenant"],
+        15: ["stale-index-trusted"],
+        16: ["empty-profile-executes"],
+        17: ["short-token-unmasked", "vault-echo-leaks-token"],
+    },
 }
 # Those that a requirement's own text names.
-REQUIREMENTS = {"GW-09": ["gateway/redaction-off"]}
-GATEWAY_IN_SCOPE = [f"GW-{number:02}" for number in (*range(1, 19), 20)]
+REQUIREMENTS = {"GW-09": ["gateway/redaction-off"], "VC-18": ["vaultclaw/search-route-asks-user"]}
+# All but GW-19, which needs the real agent program.
+IN_SCOPE = {
+    "gateway": [f"GW-{number:02}" for number in (*range(1, 19), 20)],
+    "vaultclaw": [f"VC-{number:02}" for number in range(1, 24)],
+}
 
 
 def test_every_mutant_that_a_ruling_names_is_kept() -> None:
@@ -121,16 +143,16 @@ def test_every_requirement_in_scope_has_a_mutant() -> None:
     assert [one.id for one in load_catalogue().requirements if one.planned is None and one.id not in broken] == []
 
 
-def test_the_gateways_requirements_are_broken_by_its_own_mutants_and_shown_by_its_own_scenarios(
-    rows: dict[str, Row],
+@pytest.mark.parametrize("system", sorted(IN_SCOPE))
+def test_a_systems_requirements_are_broken_by_its_own_mutants_and_shown_by_its_own_scenarios(
+    rows: dict[str, Row], system: str
 ) -> None:
-    """All but GW-19, which needs the real agent program."""
     claims = {claim.scenario: claim.ids for claim in collect_claims(ROOT / "scenarios")}
     killed = {
         mutant.breaks
         for mutant in MUTANTS
-        if mutant.system == "gateway"
+        if mutant.system == system
         for scenario, verdict in rows[mutant.id].verdicts.items()
-        if verdict == "fail" and scenario.startswith("gateway/") and mutant.breaks in claims[stem(scenario)]
+        if verdict == "fail" and scenario.startswith(f"{system}/") and mutant.breaks in claims[stem(scenario)]
     }
-    assert sorted(killed) == GATEWAY_IN_SCOPE
+    assert sorted(killed) == IN_SCOPE[system]

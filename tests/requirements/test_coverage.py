@@ -57,7 +57,7 @@ def test_what_is_wrong_with_a_claim(extra: Claim, finding: str) -> None:
 
 
 def test_a_built_requirement_without_a_scenario() -> None:
-    assert "LU-19 has no scenario and is not planned" in coverage(CATALOGUE, ALL[:-1]).findings
+    assert "VC-23 has no scenario and is not planned" in coverage(CATALOGUE, ALL[:-1]).findings
 
 
 def test_a_mutant_of_nothing() -> None:

@@ -1,6 +1,7 @@
 """When is a mutant killed, and when is it too blunt? By hand-made verdicts, one case per rule."""
 
 from lasttick.sweep.kills import fate, findings, unproven_claims
+from lasttick.sweep.matrix import Job, Watched, to_play
 
 CLAIMS = {"a": ("HA-01",), "b": ("HA-02",), "c": ("HA-01", "HA-02"), "d": ("HA-03",), "e": ("HA-03",)}
 
@@ -42,3 +43,25 @@ def test_a_claim_counts_only_when_a_mutant_of_the_id_turned_that_scenario_red():
     one = fate("m", "HA-01", verdicts(a="fail"), CLAIMS, 5)
     assert ("a", "HA-01") not in unproven_claims([one], CLAIMS)
     assert ("c", "HA-01") in unproven_claims([one], CLAIMS)
+
+
+def test_each_of_a_sample_stands_for_several():
+    one_of_two = verdicts(a="fail", d="fail")
+    assert not fate("m", "HA-01", one_of_two, CLAIMS, 6, weight=2.0).too_blunt
+    assert fate("m", "HA-01", one_of_two, CLAIMS, 5, weight=2.0).too_blunt
+
+
+def test_what_claims_the_requirement_is_always_played_and_the_rest_once_a_scenario():
+    claims = {"a": ("HA-01",), "b[1]": ("HA-02",), "b[2]": ("HA-02",), "c": ("HA-02",), "d": ("HA-02",)}
+    watched = Watched({id_: [] if id_ in ("a", "d") else ["m"] for id_ in claims}, costly=("a", "c"))
+    assert to_play("m", "HA-01", watched, claims) == Job(("a", "b[1]", "c"))
+    assert to_play("m", "HA-02", watched, claims) == Job(("b[1]", "b[2]", "c", "d"))
+
+
+def test_a_sample_of_the_rest_is_spread_evenly_and_says_what_each_stands_for():
+    claims = {"own": ("HA-01",), **{f"other-{number}": ("HA-02",) for number in range(9)}}
+    watched = Watched({id_: ["m"] for id_ in claims}, costly=("own", "other-0", "other-3"))
+    job = to_play("m", "HA-01", watched, claims, others_max=3)
+    assert job == Job(("own", "other-1", "other-4", "other-6"), weight=3.0)
+    assert to_play("m", "HA-01", watched, claims, others_max=9) == Job(tuple(claims))
+    assert to_play("m", "HA-01", watched, claims, others_max=8).weight == 9 / 7

@@ -145,3 +145,13 @@ def test_secrets_of_the_world_are_hidden_in_what_others_wrote() -> None:
     history.drive(2, "start", 1, text="s3cret-session-id")
     told = history.tell()
     assert "s3cret" not in str([event.as_json() for event in told.events])
+
+
+def test_what_a_part_says_of_its_own_instant_is_kept_beside_the_events() -> None:
+    history = History()
+    line = {"t_ns": START_NS + 3 * MS, "actor": "vaultd", "kind": "vault.request", "ref": None}
+    others = [{**line, "data": {"t_ns": 7, "seq": 1}}]
+    told = tell(history.own, [], [], START_NS, START_WALL, others)
+    assert [(event.kind, event.t_ns, event.data) for event in told.events] == [
+        ("vault.request", 3 * MS, {"at_ns": 7, "seq": 1})
+    ]

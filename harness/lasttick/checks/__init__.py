@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from lasttick.checks.exclusive import STANDING, exclusive, own_turn
 from lasttick.checks.history import DriverCall, History, histories
 from lasttick.checks.seen import Sight, seen
+from lasttick.checks.silence import silence
 from lasttick.checks.untouched import untouched
 from lasttick.checks.verdict import Verdict, VerdictWord, as_word, worst
 from lasttick.engine.trace import Event
@@ -23,6 +24,7 @@ __all__ = [
     "histories",
     "own_turn",
     "seen",
+    "silence",
     "standing",
     "untouched",
     "worst",
@@ -31,4 +33,6 @@ __all__ = [
 
 def standing(events: Sequence[Event]) -> tuple[Callable[[Sequence[Event]], Verdict], ...]:
     """The checks that judge every trace of this kind, when it is made and when it is judged again."""
-    return (*STANDING, untouched) if any(event.kind == "gateway.call" for event in events) else STANDING
+    kinds = dict.fromkeys(event.kind for event in events)
+    others = {"gateway.call": untouched, "vault.approval": silence}
+    return (*STANDING, *(check for kind, check in others.items() if kind in kinds))

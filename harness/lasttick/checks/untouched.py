@@ -7,8 +7,9 @@ were not refused. (A call that got no answer, or an answer that is no refusal, m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
+from lasttick.checks.examples import examples
 from lasttick.checks.verdict import Verdict
 from lasttick.engine.trace import Event
 
@@ -18,7 +19,7 @@ EXPECTED = "expected a refused call to leave nothing at the third party (GW-07)"
 
 def untouched(events: Iterable[Event]) -> Verdict:
     """GW-07 over a whole trace. Not applicable when no tool was called."""
-    told = list(_examples(events))
+    told = list(examples(events))
     if not any(event.kind == "gateway.call" for example in told for event in example):
         return Verdict(ID, "not_applicable", "no tool was called")
     for example in told:
@@ -49,14 +50,3 @@ def _told(event: Event) -> str:
     path, run = event.data.get("path"), event.ref
     whose = "of no run" if run is None else f"of run {run}"
     return f"the third party was asked for {path} {whose}, by no call that went through"
-
-
-def _examples(events: Iterable[Event]) -> Iterator[list[Event]]:
-    """The stories of a trace, each begun by an `example` event."""
-    example: list[Event] = []
-    for event in events:
-        if event.kind == "example":
-            yield example
-            example = []
-        example.append(event)
-    yield example

@@ -119,6 +119,9 @@ def check(
     write_scope: Annotated[bool, typer.Option("--write-scope", help="Promise what this run shows.")] = False,
     workers: Annotated[str | None, typer.Option("-n", metavar="N", help="Processes to share the work.")] = None,
     verbose: Annotated[bool, typer.Option("-v", help="Every raw reply, of laws that hold too.")] = False,
+    target: Annotated[
+        str | None, typer.Option(metavar="SYSTEM=WHAT", help="With --only VC-22: vaultclaw=cmd:COMMAND.")
+    ] = None,
 ) -> int:
     """The laws on your own target; exit 1 when one is broken."""
     from lasttick.cli.check import Asked
@@ -135,6 +138,7 @@ def check(
             write_scope=write_scope,
             workers=workers,
             verbose=verbose,
+            target=target,
         )
     )
 
@@ -145,7 +149,8 @@ def init(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The nearest one: approval-http, lease-queue, mcp-gateway, seed-gateway, seed-hostagent.",
+            help="The nearest one: approval-http, lease-queue, mcp-gateway, seed-gateway, seed-hostagent, "
+            "seed-vaultclaw.",
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write it (default lasttick.toml).")] = None,
@@ -223,6 +228,22 @@ def requirements(json: Json = False) -> int:
     return list_requirements(as_json=json)
 
 
+@app.command("compare")
+def compare_with(
+    system: Annotated[str, typer.Argument(help="vaultclaw.")],
+    peer: Annotated[str | None, typer.Option(metavar="CMD", help="The other program, and its arguments.")] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same calls.")] = 1,
+    calls: Annotated[int, typer.Option(help="How many calls the seed makes up.")] = 200,
+    only: Annotated[str, typer.Option(metavar="PART", help="Only scripts with this in their name.")] = "",
+    callers: Annotated[int, typer.Option(help="At once, for the figures; 0 measures none.")] = 8,
+    json: Json = False,
+) -> int:
+    """Another program and this one, side by side."""
+    from lasttick.cli.compare import compare
+
+    return compare(system, peer, seed=seed, calls=calls, only=only, callers=callers, as_json=json)
+
+
 @app.command("mcp-token")
 def mcp_token(identity_dir: IdentityDir = None) -> int:
     """Print the host agent's MCP token; made if absent."""
@@ -244,12 +265,19 @@ def mutants_run(
     pattern: Annotated[str | None, typer.Argument(help="Part of mutant ids, or a shell pattern.")] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same matrix.")] = 1,
     workers: Annotated[str | None, typer.Option("-n", metavar="N", help="Processes to share the work.")] = None,
+    others: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Of scenarios of other requirements only so many each.")
+    ] = None,
     json: Json = False,
 ) -> int:
-    """Run every scenario against every mutant; exit 1 for a survivor, a blunt one, or an unbroken requirement."""
+    """Run every scenario against every mutant; exit 1 for a survivor, a blunt one, or an unbroken requirement.
+
+    With --others the scenarios that do not claim a mutant's requirement are a sample, spread evenly: whether the mutant
+    is too blunt is then an estimate.
+    """
     from lasttick.cli.mutants import run_mutants
 
-    return run_mutants(pattern, seed=seed, workers=workers, as_json=json)
+    return run_mutants(pattern, seed=seed, workers=workers, as_json=json, others_max=others)
 
 
 @bench.command("leases")
@@ -288,3 +316,11 @@ def bench_gateway(quick: Quick = False, json: Json = False) -> int:
     from lasttick.cli.bench import gateway
 
     return gateway(quick=quick, as_json=json)
+
+
+@bench.command("vaultclaw")
+def bench_vaultclaw(quick: Quick = False, json: Json = False) -> int:
+    """500 tenants that wait for an approval at once, and one who waits ten virtual minutes."""
+    from lasttick.cli.bench import vaultclaw
+
+    return vaultclaw(quick=quick, as_json=json)

@@ -53,6 +53,13 @@ def gateway(*, quick: bool, as_json: bool) -> int:
     return PASSED
 
 
+def vaultclaw(*, quick: bool, as_json: bool) -> int:
+    from lasttick.bench import rounds, vaultclaw
+
+    run(lambda told: vaultclaw.measure(rounds.QUICK if quick else rounds.FULL, told), as_json)
+    return PASSED
+
+
 def run(measure: Measure, as_json: bool) -> dict[str, Any]:
     """Measure with progress on standard error; then JSON or a table on standard output."""
     from lasttick.bench import table

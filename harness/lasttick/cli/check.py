@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from lasttick.ports import Clock
 
 BUDGET = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)([smh])")
+SMOKE = "VC-22"
+"""The one requirement that is played on a live target by itself: it has no profile, only an environment."""
 UNIT_S = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -41,10 +43,15 @@ class Asked:
     write_scope: bool = False
     workers: str | None = None
     verbose: bool = False
+    target: str | None = None
 
 
 def check(asked: Asked, clock: Clock | None = None) -> int:
-    """Raises UsageError, GateError, Unreachable, ProfileError; each carries its exit code."""
+    """Raises UsageError, GateError, Unreachable, ProfileError, SmokeRefused; each carries its exit code."""
+    if SMOKE in asked.only:
+        return _smoke(asked)
+    if asked.target is not None:
+        raise UsageError("--target without --only VC-22", "the target of the laws in --config", "drop one of them")
     budget_s = seconds_of(asked.budget)
     _refuse_wrong_options(asked)
     from lasttick.laws.profiles.load import load
@@ -73,6 +80,19 @@ def check(asked: Asked, clock: Clock | None = None) -> int:
     if played.code is not None:
         return played.code
     return _finish(asked, rules, played.rulings, loaded, sound=played.sound)
+
+
+def _smoke(asked: Asked) -> int:
+    """Raises UsageError, SmokeRefused."""
+    if asked != Asked(asked.config, only=(SMOKE,), target=asked.target):
+        raise UsageError(
+            f"--only {SMOKE} with other options",
+            f"--only {SMOKE} alone, or with --target: the smoke suite takes the rest from its environment",
+            "drop the others",
+        )
+    from lasttick.cli.smoke import smoke
+
+    return smoke(asked.target)
 
 
 def seconds_of(budget: str | None) -> float | None:

@@ -147,7 +147,15 @@ class _Collector:
             assert isinstance(item, pytest.Function)
             spec = mark.args[0]
             law = spec.law
-            planned = PlannedLaw(spec.claims[0], item.obj.law, law.verbs, law.callers, law.seconds, law.invariant)
+            planned = PlannedLaw(
+                spec.claims[0],
+                item.obj.law,
+                law.verbs,
+                law.callers,
+                law.seconds,
+                law.invariant,
+                law.restarts,
+            )
             self.laws.append(Collected(f"{item.path}::{item.name}", planned))
 
 

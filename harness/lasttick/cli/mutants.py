@@ -54,8 +54,11 @@ def list_mutants(*, as_json: bool) -> int:
     return PASSED
 
 
-def run_mutants(pattern: str | None, *, seed: int, workers: str | None, as_json: bool) -> int:
-    """Run every scenario against every mutant that `pattern` selects. Raises UsageError when it selects none."""
+def run_mutants(
+    pattern: str | None, *, seed: int, workers: str | None, as_json: bool, others_max: int | None = None
+) -> int:
+    """Run every scenario against every mutant that `pattern` selects. `others_max`: of those that do not claim its
+    requirement at most so many. Raises UsageError when it selects none."""
     from lasttick.mutants import catalogue
 
     count = _workers(workers)
@@ -71,7 +74,9 @@ def run_mutants(pattern: str | None, *, seed: int, workers: str | None, as_json:
     for system in dict.fromkeys(one.system for one in mutants):
         of_system = [one for one in mutants if one.system == system]
         try:
-            told, claimed = _of_system(system, of_system, seed=seed, workers=count, progress=progress)
+            told, claimed = _of_system(
+                system, of_system, seed=seed, workers=count, progress=progress, others_max=others_max
+            )
         except MatrixError as error:
             raise Broken(str(error)) from error
         fates += told
@@ -96,19 +101,28 @@ def run_mutants(pattern: str | None, *, seed: int, workers: str | None, as_json:
 
 
 def _of_system(
-    system: str, mutants: Sequence[Mutant], *, seed: int, workers: int, progress: Progress
+    system: str,
+    mutants: Sequence[Mutant],
+    *,
+    seed: int,
+    workers: int,
+    progress: Progress,
+    others_max: int | None = None,
 ) -> tuple[list[Fate], dict[str, tuple[str, ...]]]:
     """What became of the mutants of one system, and the claims of its scenarios. Raises MatrixError, Broken."""
     folder = scenarios_folder(Path.cwd()) / system
     with Matrix(folder, seed=seed, workers=workers, examples_max=EXAMPLES_MAX) as matrix:
         print(f"lasttick: playing the reference of {system}", file=sys.stderr)
-        reference, changeable = matrix.reference()
+        reference, watched = matrix.reference()
         _refuse_red_reference(reference)
         claims = _claims(folder.parent, reference)
-        jobs = {one.id: to_play(one.id, one.breaks, changeable, claims) for one in mutants}
-        rows = matrix.mutants(jobs, progress.tell)
+        jobs = {one.id: to_play(one.id, one.breaks, watched, claims, others_max) for one in mutants}
+        rows = matrix.mutants({id_: job.ids for id_, job in jobs.items()}, progress.tell)
     total = len({stem(id_) for id_, verdict in reference.verdicts.items() if verdict != "not_applicable"})
-    fates = [fate(one.id, one.breaks, row.verdicts, claims, total) for one, row in zip(mutants, rows, strict=True)]
+    fates = [
+        fate(one.id, one.breaks, row.verdicts, claims, total, jobs[one.id].weight)
+        for one, row in zip(mutants, rows, strict=True)
+    ]
     return fates, claims
 
 

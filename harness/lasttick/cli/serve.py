@@ -116,6 +116,28 @@ def chat_host(*, adapter: str, port: int, host: str) -> int:
 
     with _refusals():
         serve.run_host(adapter=adapter, host=host, port=port)
+
+
+def vaultclaw(*, mutant: str | None) -> int:
+    from lasttick.targets.vaultclaw import serve
+
+    with _refusals():
+        return serve.run_vaultclaw(dict(os.environ), mutant=mutant)
+
+
+def vaultd(*, port: int, host: str, unix: Path | None) -> int:
+    from lasttick.targets.vaultclaw import serve
+
+    with _refusals():
+        serve.run_vaultd(host=host, port=port, unix=unix)
+    return PASSED
+
+
+def catalog(*, port: int, host: str) -> int:
+    from lasttick.targets.vaultclaw import serve
+
+    with _refusals():
+        serve.run_catalog(host=host, port=port)
     return PASSED
 
 

@@ -238,6 +238,37 @@ def serve_host(
     return chat_host(adapter=adapter, port=port, host=host)
 
 
+@serve.command("vaultclaw")
+def serve_vaultclaw(mutant: Mutant = None) -> int:
+    """The vault MCP server: on standard input and output, or over HTTP when ACCORDS_MCP_HTTP_ADDR is set.
+
+    Everything else comes from the environment too: VC_AGENT_TOKEN, VC_BASE_URL, ACCORDS_MCP_CATALOG_DIR, ...
+    """
+    from lasttick.cli.serve import vaultclaw
+
+    return vaultclaw(mutant=mutant)
+
+
+@serve.command("vaultd")
+def serve_vaultd(
+    port: Port = 8787,
+    host: Host = LOOPBACK,
+    unix: Annotated[Path | None, typer.Option(metavar="PATH", help="At this Unix socket too.")] = None,
+) -> int:
+    """A fake vault daemon: approvals with a life cycle, GET /log, GET /effects, PUT /control/...; POST /trouble."""
+    from lasttick.cli.serve import vaultd
+
+    return vaultd(port=port, host=host, unix=unix)
+
+
+@serve.command("catalog")
+def serve_catalog(port: Port = 8788, host: Host = LOOPBACK) -> int:
+    """A fake remote catalog of cookbooks, healthy or hostile by script; GET /log shows who asked with what."""
+    from lasttick.cli.serve import catalog
+
+    return catalog(port=port, host=host)
+
+
 @serve.command("recorder")
 def serve_recorder(port: Port = 7003, host: Host = LOOPBACK) -> int:
     """A resource that writes down what reaches it: MCP tools ltread and ltwrite at /mcp, POST /read and /write.

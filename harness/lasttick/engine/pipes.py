@@ -15,23 +15,23 @@ class BytePipe:
     """One direction: bytes in, lines out. Closing the writing end is end of file for the reader."""
 
     def __init__(self) -> None:
-        self._reader = asyncio.StreamReader(limit=2**26)
+        self.reader = asyncio.StreamReader(limit=2**26)
         self._closed = False
 
     def write(self, data: bytes) -> None:
         """Hand over bytes as they are; a line may come in several pieces. Raises BrokenPipeError once closed."""
         if self._closed:
             raise BrokenPipeError("write to a closed pipe; expected an open one; open a new pair for a new connection")
-        self._reader.feed_data(data)
+        self.reader.feed_data(data)
 
     def close(self) -> None:
         if not self._closed:
             self._closed = True
-            self._reader.feed_eof()
+            self.reader.feed_eof()
 
     async def lines(self) -> AsyncIterator[bytes]:
         """Complete lines without their newline, then a last one without newline if the file ends in half a line."""
-        while line := await self._reader.readline():
+        while line := await self.reader.readline():
             yield line.rstrip(b"\r\n") if line.endswith(b"\n") else line
 
 
@@ -41,6 +41,11 @@ class PipeEnd:
 
     inward: BytePipe
     outward: BytePipe
+
+    @property
+    def reader(self) -> asyncio.StreamReader:
+        """What comes in, as bytes."""
+        return self.inward.reader
 
     def write(self, data: bytes) -> None:
         self.outward.write(data)

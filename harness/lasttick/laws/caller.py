@@ -14,7 +14,7 @@ from lasttick.laws import binding as bindings
 from lasttick.laws.conditions import outcome_of
 from lasttick.laws.profiles.profile import Binding, CallerSpec, Outcome, Poll
 from lasttick.laws.reply import NotFound, Reply, find
-from lasttick.laws.said import Said
+from lasttick.laws.said import Mark, Said
 from lasttick.laws.verdict import NotApplicable, Unfound
 
 if TYPE_CHECKING:
@@ -134,10 +134,11 @@ class Caller:
         /,
         follow: Follows | None = None,
         beside: Mapping[str, Any] | None = None,
+        mark: Mark | None = None,
         **inputs: Any,
     ) -> Said:
         """Send one verb; `about` is what was put out so far about the lease or request, `beside` arguments that the
-        binding does not have.
+        binding does not have. `mark`: in place of a fresh one, where the binding places one.
 
         Raises NotApplicable when the profile does not bind it, NotShown for a binding that cannot be filled, Unfound
         for one whose outputs are not in the answer.
@@ -148,7 +149,7 @@ class Caller:
             raise NotApplicable(f"needs the verb {verb}, which the profile does not bind")
         binding, origin = way.binding, way.origin
         given = {name: value for name, value in inputs.items() if value not in (None, "")}
-        mark = self.target.deployment.mark(self.name) if way.marked else None
+        mark = (mark or self.target.deployment.mark(self.name)) if way.marked else None
         names = self._names(bindings.inputs_as_names(given, mark), about)
         ref = self.target.next_ref()
         message = bindings.message_of(binding, names, verb, profile.target.timeout_s, given.get("hold", 0.0))

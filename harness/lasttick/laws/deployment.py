@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx
 
@@ -21,8 +21,12 @@ from lasttick.laws.pool import Pool
 from lasttick.laws.profiles.loaded import hide
 from lasttick.laws.profiles.profile import CallerSpec, Profile
 from lasttick.laws.said import Effect, Mark, Said
+from lasttick.laws.servers.origin import Listen, on_loopback
 from lasttick.laws.templates import as_text, fill, names_in
 from lasttick.laws.wire.message import Wire
+
+if TYPE_CHECKING:
+    from lasttick.laws.approval_subject import Approval
 
 MARK_PREFIX = "lt"
 
@@ -40,7 +44,7 @@ class Controls:
 
 
 class Journal(Protocol):
-    """Where every session and lease is written down before it is used, so that a later run can end it."""
+    """Where every session, lease and request is written down before it is used, so that a later run can end it."""
 
     def opened(self, kind: str, caller: str, names: Mapping[str, Any], session: str | None = None) -> int:
         """`session`: the id of the MCP session that it belongs to."""
@@ -85,6 +89,10 @@ class Deployment:
     redact: Redactor = field(default_factory=Redactor)
     history: list[Said] = field(default_factory=list)
     round_trips_s: list[float] = field(default_factory=list)
+    approvals: list[Approval] = field(default_factory=list)
+    """Every request for a person's yes that any law made."""
+    listen: Listen = on_loopback
+    """How the target reaches a server of a law's own."""
     _ways: dict[tuple[str, str | None], Way | None] = field(default_factory=dict)
     _pool: Pool | None = None
     _pool_lock: asyncio.Lock = field(default_factory=asyncio.Lock)

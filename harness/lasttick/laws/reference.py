@@ -14,13 +14,16 @@ from lasttick.laws.effects import effects_of
 from lasttick.laws.profiles.init import profile_text
 from lasttick.laws.profiles.load import Loaded, loads
 from lasttick.laws.said import Effect
+from lasttick.laws.servers.origin import Listen, on_loopback, on_network
 from lasttick.laws.target import Target
 from lasttick.laws.verdict import some_case
 from lasttick.targets.world import World
 
 Law: TypeAlias = Callable[..., Awaitable[None]]
 TTL_S = {"virtual": 20.0, "process": 2.0}
+TIMEOUT_S = {"virtual": 20.0, "process": 3.0}
 ORG, OTHER_ORG, ORDER = "org-a", "org-b", "A-1"
+TENANT, OTHER_TENANT = "acme", "globex"
 DEVICES = ("phone-1=android", "phone-2=android", "ipad-1=ios@2")
 
 
@@ -91,17 +94,68 @@ async def gateway(world: World) -> Deployment:
     )
 
 
-SYSTEMS: dict[str, Callable[[World], Awaitable[Deployment]]] = {"hostagent": hostagent, "gateway": gateway}
+async def vaultclaw(world: World) -> Deployment:
+    """A vault MCP server over HTTP before a vault whose requests wait 20 s (3 s in process mode), with an approver in
+    each of two tenants. The environment has an agent's token, which is the default scope's alone.
+    """
+    vaultd = await world.vaultd()
+    timeout_s = TIMEOUT_S[world.mode]
+    await vaultd.control("PUT", "/control/policies", {"approval_ttl_s": timeout_s})
+    agent, other = await vaultd.token("agent", tenant=TENANT), await vaultd.token("other", tenant=OTHER_TENANT)
+    approver = await vaultd.token(tenant=TENANT, approver="Pat")
+    other_approver = await vaultd.token(tenant=OTHER_TENANT, approver="Sam")
+    source_token = vaultd.secret("[token of a source]")
+    environ = {"VC_AGENT_TOKEN": agent, "VC_BASE_URL": vaultd.url, "LASTTICK_SOURCE_TOKEN": source_token}
+    server = await world.vaultclaw(environ=environ)
+    loaded: Loaded = loads(
+        profile_text("seed-vaultclaw"),
+        "seed-vaultclaw",
+        {
+            "LASTTICK_TARGET_URL": f"{server.url}/mcp",
+            "LASTTICK_VAULT_URL": vaultd.url,
+            "LASTTICK_APPROVAL_TIMEOUT_S": f"{timeout_s:g}",
+            "LASTTICK_AGENT_TOKEN": agent,
+            "LASTTICK_OTHER_AGENT_TOKEN": other,
+            "LASTTICK_APPROVER_TOKEN": approver,
+            "LASTTICK_OTHER_APPROVER_TOKEN": other_approver,
+            "LASTTICK_SOURCE_TOKEN": source_token,
+        },
+    )
+    return Deployment(
+        loaded.profile,
+        run="ref",
+        secrets=loaded.secrets,
+        transport=world.transport(),
+        controls=Controls(restart=server.restart),
+        redact=world.trace.redact,
+        listen=listen_in(world),
+    )
+
+
+def listen_in(world: World) -> Listen:
+    """How the parts of a world reach a server of a law's own."""
+    if world.mode != "virtual":
+        return on_loopback
+    return on_network(world.network)  # type: ignore[attr-defined]
+
+
+SYSTEMS: dict[str, Callable[[World], Awaitable[Deployment]]] = {
+    "hostagent": hostagent,
+    "gateway": gateway,
+    "vaultclaw": vaultclaw,
+}
 GROUPS: dict[str, tuple[str, ...]] = {
+    "approval": ("vaultclaw",),
     "lease": ("hostagent",),
     "session": ("hostagent",),
     "tools": ("hostagent",),
     "session/bound-to-caller": ("hostagent", "gateway"),
     "tools/class-limit": ("gateway",),
-    "tools/hidden-is-refused": ("hostagent", "gateway"),
-    "tools/no-secret-out": ("hostagent", "gateway"),
-    "tools/refused-is-untouched": ("hostagent", "gateway"),
-    "tools/tenant-isolated": ("gateway",),
+    "tools/credential-stays-home": ("vaultclaw",),
+    "tools/hidden-is-refused": ("hostagent", "gateway", "vaultclaw"),
+    "tools/no-secret-out": ("hostagent", "gateway", "vaultclaw"),
+    "tools/refused-is-untouched": ("hostagent", "gateway", "vaultclaw"),
+    "tools/tenant-isolated": ("gateway", "vaultclaw"),
 }
 """Which references can show the laws of a group, or one law."""
 

@@ -8,17 +8,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeAlias
+from urllib.parse import urlsplit
 
 from lasttick.engine.trace import Trace
 from lasttick.laws.caller import Caller
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.effects import effects_of
-from lasttick.laws.profiles.profile import LeaseVerbs
+from lasttick.laws.profiles.profile import ApprovalVerbs, LeaseVerbs
 from lasttick.laws.said import Effect, Mark, Said
+from lasttick.laws.servers.origin import Documents, Origin, served
 from lasttick.laws.subject import Subject
 from lasttick.laws.verdict import NotApplicable, NotShown, control
 from lasttick.laws.wire.message import Message
+from lasttick.model.address import is_loopback
 
 READ_EVERY_S = 0.05
 Call: TypeAlias = Callable[[], Awaitable[Said]]
@@ -59,6 +63,11 @@ class Target:
     def lease(self) -> LeaseVerbs:
         """The declared policy of leases."""
         return self.deployment.profile.lease
+
+    @property
+    def approval(self) -> ApprovalVerbs:
+        """The declared policy of approvals."""
+        return self.deployment.profile.approval
 
     @property
     def ttl_s(self) -> float:
@@ -190,12 +199,17 @@ class Target:
 
         `ended`: wait for its end too.
         """
+        return await self.effect_with(said.mark, ended=ended)
+
+    async def effect_with(self, mark: Mark | None, *, ended: bool = False) -> Effect | None:
+        """The first effect with that mark, as `effect_of` waits: the last look is sent when the lag is over."""
         deadline_s = self.now_s + self.lag_s("effects")
         while True:
-            found = await self.effects_with(said.mark)
+            looked_s = self.now_s
+            found = await self.effects_with(mark)
             if found and not (ended and found[0].end is None):
                 return found[0]
-            if self.now_s >= deadline_s:
+            if looked_s >= deadline_s:
                 return found[0] if found else None
             await self.sleep(READ_EVERY_S)
 
@@ -220,6 +234,18 @@ class Target:
             return NotShown(f"the allowed call {when} the refused one did not reach the resource", (said,))
         return None
 
+    # -- origins of the law's own
+
+    def origin(self, documents: Documents) -> AbstractAsyncContextManager[Origin]:
+        """A server that the target can be pointed at, with these documents; it writes down what reaches it."""
+        return served(documents, self.deployment.listen)
+
+    def needs_nearness(self) -> None:
+        """Raises NotApplicable when the target is not on this machine, whose loopback addresses it must reach."""
+        host = urlsplit(self.deployment.profile.target.url or "http://127.0.0.1").hostname or ""
+        if not is_loopback(host):
+            raise NotApplicable(f"needs a target on this machine, whose servers it can reach; this one is at {host}")
+
     # -- clock and restart
 
     async def step_clock(self, seconds: float) -> None:
@@ -230,6 +256,16 @@ class Target:
             return
         said = await self.read("clock.step", seconds=seconds)
         control(said.ok, "the wall clock cannot be stepped", said)
+
+    async def restart(self) -> None:
+        """The target ends and starts again; whoever had a session there needs a new one. Raises NotApplicable."""
+        self.needs("system.restart")
+        if self.deployment.controls.restart is not None:
+            await self.deployment.controls.restart()
+        else:
+            said = await self.read("system.restart")
+            control(said.ok, "the target cannot be restarted", said)
+        self._reader = None
 
     # -- the end
 

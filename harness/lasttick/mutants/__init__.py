@@ -68,9 +68,9 @@ class UnknownMutant(Exception):
 
 def catalogue() -> list[Mutant]:
     """All mutants, sorted by id."""
-    from lasttick.mutants import gateway, hostagent
+    from lasttick.mutants import gateway, hostagent, vaultclaw
 
-    return sorted([*gateway.MUTANTS, *hostagent.MUTANTS], key=lambda mutant: mutant.id)
+    return sorted([*gateway.MUTANTS, *hostagent.MUTANTS, *vaultclaw.MUTANTS], key=lambda mutant: mutant.id)
 
 
 def find(mutant_id: str) -> Mutant:

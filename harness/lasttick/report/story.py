@@ -43,7 +43,7 @@ class Held:
 
 
 def deeds(events: Iterable[Event]) -> list[Deed]:
-    """Calls and assignments, troubles, ends of sessions and parts, and (tone quiet) what merely began."""
+    """Calls, assignments and decisions, troubles, ends of sessions and parts, and (tone quiet) what merely began."""
     events = list(events)
     ends = {(event.ref, event.kind): event for event in events if event.kind in ENDS}
     told: list[Deed] = []
@@ -56,6 +56,9 @@ def deeds(events: Iterable[Event]) -> list[Deed]:
         elif event.kind in MARKS or event.kind in QUIET:
             tone = "mark" if event.kind in MARKS else "quiet"
             told.append(Deed(event.actor, event.t_s, event.t_s, event.kind.replace(".", " "), "", tone))
+        elif event.kind == "vault.approval":
+            label = " ".join(str(event.data.get(name) or "") for name in ("state", "decision", "decided_by")).strip()
+            told.append(Deed("approval", event.t_s, event.t_s, label, "", "mark"))
         elif event.kind == "trouble":
             label = " ".join(["trouble", *map(str, event.data.values())])
             told.append(Deed(event.actor, event.t_s, event.t_s, label, "", "trouble"))
@@ -69,7 +72,7 @@ def _outcome(end: Event | None) -> tuple[str, Tone]:
         done = end.data.get("status") == "succeeded"
         return str(end.data.get("failure_reason") or end.data.get("status") or "done"), "ok" if done else "error"
     if end.data.get("ok"):
-        return "ok", "ok"
+        return str(end.data.get("told") or "ok"), "ok"
     reason, outcome = end.data.get("reason"), end.data.get("outcome")
     if isinstance(outcome, str) and outcome in TONE_OF_OUTCOME:
         return str(reason or outcome), TONE_OF_OUTCOME[outcome]

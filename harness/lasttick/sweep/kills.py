@@ -40,11 +40,16 @@ class Fate:
 
 
 def fate(
-    mutant_id: str, breaks: str, verdicts: Mapping[str, str], claims: Mapping[str, Sequence[str]], total: int
+    mutant_id: str,
+    breaks: str,
+    verdicts: Mapping[str, str],
+    claims: Mapping[str, Sequence[str]],
+    total: int,
+    weight: float = 1.0,
 ) -> Fate:
     """Judge one mutant by the verdicts of what was played with it; `total`: how many scenarios its system has.
 
-    `claims` are those of each scenario.
+    `claims` are those of each scenario; `weight`: how many each of the others stands for, when they are a sample.
     """
     red = sorted(scenario for scenario, verdict in verdicts.items() if verdict in RED)
     killers = tuple(scenario for scenario in red if breaks in claims[scenario])
@@ -55,7 +60,7 @@ def fate(
         killed=bool(killers),
         killed_by=killers,
         also_red=others,
-        too_blunt=2 * len({_stem(scenario) for scenario in red}) > total,
+        too_blunt=2 * (_count(killers) + weight * _count(others)) > total,
         inconclusive=tuple(sorted(scenario for scenario, verdict in verdicts.items() if verdict == "inconclusive")),
     )
 
@@ -75,6 +80,11 @@ def findings(fates: Sequence[Fate], required: Iterable[str]) -> list[str]:
     broken = {one.requirement for one in fates}
     said += [f"{id_} has no mutant" for id_ in sorted(required) if id_ not in broken]
     return said
+
+
+def _count(scenarios: Iterable[str]) -> int:
+    """Each once, whatever its parameters."""
+    return len({_stem(scenario) for scenario in scenarios})
 
 
 def _stem(scenario: str) -> str:

@@ -8,7 +8,7 @@ of parameters and one example speak for all.
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -21,6 +21,8 @@ REFERENCE = "reference"
 ANSWER_S = 300.0
 CHUNK = 12
 """How many scenarios of the reference make one job."""
+COSTLY_S = 0.5
+"""A scenario that takes more CPU time, watched, is no part of a sample."""
 
 
 class MatrixError(Exception):
@@ -33,6 +35,14 @@ class Row:
 
     mutant_id: str
     verdicts: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """Which mutants may change each scenario, and which scenarios take long; ids in the order of their collection."""
+
+    changeable: Mapping[str, Sequence[str]]
+    costly: tuple[str, ...] = ()
 
 
 class Matrix:
@@ -59,8 +69,8 @@ class Matrix:
             process.join(0 if error[0] else 10)
             process.kill()
 
-    def reference(self, wanted: Sequence[str] | None = None) -> tuple[Row, dict[str, list[str]]]:
-        """Play the reference: its row, and which mutants may change each scenario. `wanted`: ids; all when None."""
+    def reference(self, wanted: Sequence[str] | None = None) -> tuple[Row, Watched]:
+        """Play the reference: its row, and what was seen of each scenario. `wanted`: ids; all when None."""
         self._todo.put(("list", None))
         ids = [id_ for id_ in self._answer() if wanted is None or id_ in wanted or stem(id_) in wanted]
         chunks = [ids[start : start + CHUNK] for start in range(0, len(ids), CHUNK)]
@@ -68,10 +78,14 @@ class Matrix:
             self._todo.put(("watch", chunk))
         verdicts: dict[str, str] = {}
         changeable: dict[str, list[str]] = {}
+        costly: dict[str, None] = {}
         for _ in chunks:
-            for id_, verdict, mutants in self._answer():
+            for id_, verdict, mutants, cpu_s in self._answer():
                 verdicts[id_], changeable[id_] = verdict, mutants
-        return Row(REFERENCE, {id_: verdicts[id_] for id_ in ids}), changeable
+                if cpu_s > COSTLY_S:
+                    costly[id_] = None
+        in_order = {id_: changeable[id_] for id_ in ids}
+        return Row(REFERENCE, {id_: verdicts[id_] for id_ in ids}), Watched(in_order, tuple(costly))
 
     def mutants(self, jobs: Mapping[str, Sequence[str]], on_row: Callable[[Row], None]) -> list[Row]:
         """Play these scenarios with each mutant; `on_row` is told each row as it comes. Rows in the order of `jobs`."""
@@ -106,15 +120,35 @@ def stem(id_: str) -> str:
     return id_.partition("[")[0]
 
 
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to play with one mutant. `weight`: how many scenarios each of those stands for that do not claim its
+    requirement: 1 unless they are a sample."""
+
+    ids: tuple[str, ...]
+    weight: float = 1.0
+
+
 def to_play(
-    mutant_id: str, breaks: str, changeable: Mapping[str, Iterable[str]], claims: Mapping[str, Sequence[str]]
-) -> list[str]:
-    """What to play with a mutant: all that claims its requirement, and one of each other that it may change."""
+    mutant_id: str, breaks: str, watched: Watched, claims: Mapping[str, Sequence[str]], others_max: int | None = None
+) -> Job:
+    """All that claims the mutant's requirement, and one of each other that it may change: at most `others_max` of
+    these, none of them costly, spread over them evenly."""
     chosen: dict[str, None] = {}
-    stems: dict[str, None] = {}
-    for id_, mutants in changeable.items():
+    others: dict[str, str] = {}
+    for id_, mutants in watched.changeable.items():
         if breaks in claims[id_]:
             chosen[id_] = None
-        elif mutant_id in mutants and stem(id_) not in stems:
-            stems[stem(id_)] = chosen[id_] = None
-    return list(chosen)
+        elif mutant_id in mutants:
+            others.setdefault(stem(id_), id_)
+    found = list(others.values())
+    sample = found
+    if others_max is not None and len(found) > others_max:
+        sample = _spread([id_ for id_ in found if id_ not in watched.costly], others_max)
+    played = {**chosen, **dict.fromkeys(sample)}
+    return Job(tuple(id_ for id_ in watched.changeable if id_ in played), len(found) / len(sample) if sample else 1.0)
+
+
+def _spread(ids: Sequence[str], count: int) -> list[str]:
+    """`count` of them, or all when there are fewer."""
+    return list(ids) if len(ids) <= count else [ids[place * len(ids) // count] for place in range(count)]

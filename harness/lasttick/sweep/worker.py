@@ -10,6 +10,7 @@ import gc
 import json
 import os
 import sys
+import time
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -66,8 +67,10 @@ class _Loop:
                 watched = []
                 with reach.watching():
                     for id_ in wanted:
+                        began_s = time.process_time()
                         word = verdict(items[id_])
-                        watched.append((id_, word, reach.changeable_by(reach.take())))
+                        cpu_s = time.process_time() - began_s
+                        watched.append((id_, word, reach.changeable_by(reach.take()), cpu_s))
                 self._done.put(watched)
             else:
                 if not warm:

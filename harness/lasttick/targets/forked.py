@@ -95,6 +95,7 @@ class Barrier:
 
     def __init__(self, count: int) -> None:
         self._count = count
+        self._met = False
         self._come, self._coming = os.pipe()
         self._gate, self._key = os.pipe()
 
@@ -103,11 +104,17 @@ class Barrier:
         os.write(self._coming, b".")
         os.read(self._gate, 1)
 
-    def open(self) -> None:
-        """In the parent: wait for all (not for ever: one may have ended before), then let them go together."""
+    def meet(self) -> None:
+        """In the parent: wait until all have come (not for ever: one may have ended before)."""
         come = 0
         while come < self._count and select.select([self._come], [], [], MEET_S)[0]:
             come += len(os.read(self._come, self._count))
+        self._met = True
+
+    def open(self) -> None:
+        """In the parent: let them go together, when all have come."""
+        if not self._met:
+            self.meet()
         os.write(self._key, b"." * self._count)
 
     def close(self) -> None:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from lasttick.targets.gateway.secrets import Secrets
     from lasttick.targets.lineup.options import LineupOptions, LineupPart
     from lasttick.targets.lineup.process import ProcessLineup
+    from lasttick.targets.vaultclaw.options import VaultParts
 
 SETTLE_S = 0.15
 
@@ -49,8 +50,18 @@ class ProcessWorld(World):
     tick_s = 0.25
     ttl_s = 1.5
 
-    def __init__(self, *, seed: int, trace: Trace, path: Path, mutant: Mutant | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        seed: int,
+        trace: Trace,
+        path: Path,
+        mutant: Mutant | None = None,
+        commands: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(seed=seed, trace=trace, path=path, mutant=mutant)
+        self.commands = commands or {}
+        """Other programs in the place of a reference, by their systems."""
         self._clock = SystemClock()
         self._start_ns, self._start_wall = self._clock.now_ns(), self._clock.wall()
         trace.use_clock(lambda: self._clock.now_ns() - self._start_ns, self._clock.wall)
@@ -63,6 +74,7 @@ class ProcessWorld(World):
         self._logs: list[Path] = []
         self._gateway: ProcessGateway | None = None
         self._lineup_parts: list[ProcessLineup] = []
+        self._vault: VaultParts | None = None
 
     # -- time
 
@@ -112,6 +124,13 @@ class ProcessWorld(World):
 
         self._lineup_parts.append(ProcessLineup(self, options, number))
         return self._lineup_parts[-1]
+
+    def vault_parts(self) -> VaultParts:
+        from lasttick.targets.vaultclaw.process import ProcessVaultParts
+
+        if self._vault is None:
+            self._vault = ProcessVaultParts(self)
+        return self._vault
 
     @property
     def wall_s(self) -> float:
@@ -203,9 +222,9 @@ class ProcessWorld(World):
         """Everything that has happened up to now, told in order of time."""
         rack = _http("GET", f"{self.rack_url}/v1/log")["log"]
         cloud = self._cloud_says() if self._cloud_log is None else self._cloud_log
-        others = [] if self._gateway is None else self._gateway.history(lambda url: _http("GET", url))
-        for part in self._lineup_parts:
-            others += part.history(lambda url: _http("GET", url))
+        others = []
+        for parts in (self._gateway, self._vault, *self._lineup_parts):
+            others += [] if parts is None else parts.history(lambda url: _http("GET", url))
         return tell(self.trace, rack, cloud, self._start_ns, self._start_wall, others)
 
     def _cloud_says(self) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ import gc
 import os
 import re
 import tempfile
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -42,13 +42,21 @@ class ScenarioRun:
     """`function` is the async test. `kept` holds the events of every traced example, in order."""
 
     def __init__(
-        self, function: Scenario, *, scenario_id: str, seed: int, mode: str, mutant: Mutant | None = None
+        self,
+        function: Scenario,
+        *,
+        scenario_id: str,
+        seed: int,
+        mode: str,
+        mutant: Mutant | None = None,
+        commands: Mapping[str, str] | None = None,
     ) -> None:
         self.function = function
         self.scenario_id = scenario_id
         self.seed = seed
         self.mode = mode
         self.mutant = mutant
+        self.commands = commands or {}
         self.virtual_s = 0.0
         self.examples = 0
         self.failed = 0
@@ -155,7 +163,7 @@ class ScenarioRun:
         from lasttick.targets.process import ProcessWorld
 
         async def main() -> None:
-            world = ProcessWorld(seed=seed, trace=trace, path=folder, mutant=self.mutant)
+            world = ProcessWorld(seed=seed, trace=trace, path=folder, mutant=self.mutant, commands=self.commands)
             try:
                 await self._play_in(world, arguments)
             finally:

@@ -14,7 +14,7 @@ from lasttick.engine.clock import NS
 from lasttick.engine.trace import Event, Trace
 from lasttick.targets.callers import Callers
 
-FOREIGN = ("driver.", "cloud.", "gateway.", "agent.", "hermes.", "child.", "third.", "model.")
+FOREIGN = ("driver.", "cloud.", "gateway.", "agent.", "hermes.", "child.", "third.", "model.", "vault.", "catalog.")
 """Kinds of events that other processes stamp: merged anew each time, never the world's own."""
 
 
@@ -69,8 +69,12 @@ def emit_cloud(trace: Trace, kind: str, data: Mapping[str, Any], *, t_ns: int) -
 def emit_seen(
     trace: Trace, actor: str, kind: str, ref: str | None, data: Mapping[str, Any], *, t_ns: int | None = None
 ) -> None:
-    """Write what was seen at a part's door. What it is about was said by whoever came, and may be a secret as well."""
-    trace.emit(actor, kind, trace.redact(ref), t_ns=t_ns, **data)
+    """Write what was seen at a part's door. What it is about was said by whoever came, and may be a secret as well.
+
+    An event is of the instant it was told at; a `t_ns` in `data`, when it happened, is kept as `at_ns`.
+    """
+    said = {"at_ns" if name == "t_ns" else name: value for name, value in data.items()}
+    trace.emit(actor, kind, trace.redact(ref), t_ns=t_ns, **said)
 
 
 def tell(

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from lasttick.targets.gateway.options import GatewayOptions, GatewayPart
     from lasttick.targets.gateway.secrets import Secrets
     from lasttick.targets.lineup.options import LineupOptions, LineupPart
+    from lasttick.targets.vaultclaw.catalog_rung import CatalogRung
+    from lasttick.targets.vaultclaw.options import VaultParts
 
 RACK = "127.0.0.1:7001"
 CLOUD = "127.0.0.1:7002"
@@ -152,6 +154,15 @@ class VirtualWorld(World):
 
         return VirtualLineup(self, options, number)
 
+    @functools.cached_property
+    def _vault_parts(self) -> VaultParts:
+        from lasttick.targets.vaultclaw.virtual import VirtualVaultParts
+
+        return VirtualVaultParts(self)
+
+    def vault_parts(self) -> VaultParts:
+        return self._vault_parts
+
     @property
     def wall_s(self) -> float:
         return self.clock.wall().timestamp()
@@ -182,6 +193,11 @@ class VirtualWorld(World):
         from lasttick.targets.gateway.boot import BootRung
 
         return BootRung(self.path / "boots")
+
+    def catalog_rung(self) -> CatalogRung:
+        from lasttick.targets.vaultclaw.catalog_rung import CatalogRung
+
+        return CatalogRung(self.path / "catalogs", self.clock, self.chance)
 
     def agent_secret(self, value: str) -> object:
         from lasttick.reference.gateway.secret import AgentSecret

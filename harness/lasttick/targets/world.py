@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from lasttick.targets.gateway.secrets import Secrets
     from lasttick.targets.lineup.handle import Lineup
     from lasttick.targets.lineup.options import LineupOptions, LineupPart
+    from lasttick.targets.vaultclaw.catalog_rung import CatalogRung
+    from lasttick.targets.vaultclaw.fakes import FakeHandle, Vaultd
+    from lasttick.targets.vaultclaw.handle import Vaultclaw
+    from lasttick.targets.vaultclaw.options import VaultParts
 
 T = TypeVar("T")
 
@@ -67,6 +71,9 @@ class World(ABC):
         self._cloud: CloudHandle | None = None
         self._gateways: list[Gateway] = []
         self._lineups: list[Lineup] = []
+        self._vaultclaws: list[Vaultclaw] = []
+        self._catalogs: list[FakeHandle] = []
+        self.vault_daemon: Vaultd | None = None
         self._sessions = 0
         self._refs: dict[str, int] = {}
         self._clients = 0
@@ -193,6 +200,40 @@ class World(ABC):
     def lineup_part(self, options: LineupOptions, number: int) -> LineupPart:
         """The parts of this world's adapter `number` (from 0), not yet started."""
 
+    async def vaultclaw(self, **options: Any) -> Vaultclaw:
+        """Start a vault MCP server. Options: the fields of `lasttick.targets.vaultclaw.options.ServerOptions`.
+
+        Raises StartRefused.
+        """
+        from lasttick.targets.vaultclaw.handle import begin
+
+        self._vaultclaws.append(await begin(self, len(self._vaultclaws), options))
+        return self._vaultclaws[-1]
+
+    async def vaultd(self, *, unix: bool = False) -> Vaultd:
+        """The vault daemon of this world (one; started at the first call). `unix`: at a Unix socket too."""
+        from lasttick.targets.vaultclaw.fakes import Vaultd
+
+        if self.vault_daemon is None:
+            parts = self.vault_parts()
+            part = parts.daemon(unix=unix, again=None)
+            await part.start()
+            self.vault_daemon = Vaultd(self, part, parts, unix=unix)
+        return self.vault_daemon
+
+    async def catalog(self) -> FakeHandle:
+        """A remote catalog with an origin of its own."""
+        from lasttick.targets.vaultclaw.fakes import FakeHandle
+
+        part = self.vault_parts().catalog(len(self._catalogs))
+        await part.start()
+        self._catalogs.append(FakeHandle(self, part))
+        return self._catalogs[-1]
+
+    @abstractmethod
+    def vault_parts(self) -> VaultParts:
+        """How this mode starts the parts of the vault system."""
+
     @property
     @abstractmethod
     def wall_s(self) -> float:
@@ -234,20 +275,26 @@ class World(ABC):
         """Boot registration by itself, on a folder of its own (memory rung)."""
         raise Inconclusive(f"a boot registration by itself exists in virtual mode only, not in {self.mode} mode")
 
+    def catalog_rung(self) -> CatalogRung:
+        """The vault server's catalog by itself, on folders of its own (memory rung)."""
+        raise Inconclusive(f"a catalog by itself exists in virtual mode only, not in {self.mode} mode")
+
     def agent_secret(self, value: str) -> object:
         """The reference's `AGENT_SERVICE_SECRET`, as its code holds it (memory rung)."""
         raise Inconclusive(f"a secret by itself exists in virtual mode only, not in {self.mode} mode")
 
     async def post(self, url: str, body: Any) -> dict[str, Any]:
         """POST JSON to a part of this world and return its JSON. Raises AssertionError for an error status."""
-        answer = await self._http().post(url, json=body)
-        assert answer.is_success, f"POST {url} gave HTTP {answer.status_code}: {answer.text[:200]}"
-        return dict(answer.json())
+        return await self.request("POST", url, body)
 
     async def get(self, url: str) -> dict[str, Any]:
         """GET JSON from a part of this world."""
-        answer = await self._http().get(url)
-        assert answer.is_success, f"GET {url} gave HTTP {answer.status_code}: {answer.text[:200]}"
+        return await self.request("GET", url)
+
+    async def request(self, method: str, url: str, body: Any = None) -> dict[str, Any]:
+        """JSON to a part of this world, and JSON back. Raises AssertionError for an error status."""
+        answer = await self._http().request(method, url, **({} if body is None else {"json": body}))
+        assert answer.is_success, f"{method} {url} gave HTTP {answer.status_code}: {answer.text[:200]}"
         return dict(answer.json())
 
     def _http(self) -> httpx.AsyncClient:
@@ -369,6 +416,11 @@ class World(ABC):
             await gateway.shut()
         for lineup in self._lineups:
             await lineup.shut()
+        for server in self._vaultclaws:
+            await server.shut()
+        for fake in (*self._catalogs, self.vault_daemon):
+            if fake is not None:
+                await fake.shut()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -36,9 +36,11 @@ class Run:
         self.transport: httpx.AsyncBaseTransport | None = None
         self._live = LiveRun(self._deploy, budget_s=budget_s)
 
-    def start(self, *laws: Law, seconds: float = 0.1, invariant: tuple[int, ...] = ()) -> list[Any]:
+    def start(
+        self, *laws: Law, seconds: float = 0.1, invariant: tuple[int, ...] = (), restarts: tuple[int, ...] = ()
+    ) -> list[Any]:
         plays = [
-            LawPlay(f"a/{number}", function, lambda profile: seconds, number in invariant)
+            LawPlay(f"a/{number}", function, lambda profile: seconds, number in invariant, number in restarts)
             for number, function in enumerate(laws)
         ]
         return self._live.start(plays)
@@ -176,6 +178,36 @@ def test_laws_overlap_and_invariants_come_when_all_others_are_over(run: Any) -> 
     assert [end.error for end in ends] == [None, None, None]
     assert order[-1] == "last"
     assert len(order) == 3
+
+
+@pytest.mark.parametrize("restarts", [True, False], ids=["can be restarted", "cannot be"])
+def test_what_restarts_the_target_runs_alone_where_it_can_be(run: Any, restarts: bool) -> None:
+    running: list[str] = []
+    beside: dict[str, list[str]] = {}
+
+    def law(name: str) -> Law:
+        async def play(target: Target) -> None:
+            running.append(name)
+            await asyncio.sleep(0.05)
+            beside[name] = sorted(running)
+            await asyncio.sleep(0.05)
+            running.remove(name)
+            target.case(name)
+
+        return play
+
+    live = run()
+    if restarts:
+        binding = {"restart": {"http": "POST http://127.0.0.1:7/restart"}}
+        live.profile = Profile.model_validate({"version": 1, "callers": {"alice": {}}, "system": binding})
+    names = ("last", "restarts", "restarts too", "a", "b")
+    live.play(*map(law, names), invariant=(0,), restarts=(1, 2))
+    assert beside["last"] == ["last"]
+    if restarts:
+        assert (beside["restarts"], beside["restarts too"]) == (["restarts"], ["restarts too"])
+        assert beside["a"] == ["a", "b"]
+    else:
+        assert beside["a"] == ["a", "b", "restarts", "restarts too"]
 
 
 def test_an_invariant_is_judged_also_after_a_broken_story(run: Any) -> None:

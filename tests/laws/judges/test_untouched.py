@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,6 +53,13 @@ def test_a_mark_is_a_word_of_its_own_and_may_be_a_number() -> None:
     numbered = effect(1).__class__(mark=1.001)
     assert happened(call(1, "denied"), [numbered])
     assert not happened(said(1, outcome="denied"), [effect(1)])
+
+
+def test_what_was_said_of_one_request_is_not_judged_one_by_one() -> None:
+    """A resume that was refused because the first one ran it has touched nothing."""
+    first, second = call(1, "ok"), replace(call(2, "denied"), mark=mark(1))
+    refusals = judged([first, second], [effect(1)])
+    assert refusals == Refusals((), (), ())
 
 
 outcomes = st.sampled_from(["ok", "busy", "denied", "error", "lost", "pending"])

@@ -58,8 +58,9 @@ def test_a_consultation_is_an_organisations() -> None:
         {"text": " \n"},
         {"text": "a\x00b"},
         {"text": "a\ud800b"},
+        {"text": "ü" * 65_501},
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_bad_texts(path: str, bad: Any) -> None:
     async def body(rig: Rig) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import suppress
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -198,6 +200,28 @@ def test_an_answer_that_can_not_be_stored_ends_the_run(monkeypatch: pytest.Monke
         assert rig.platform.runs.of_org("org-a")[0].state == "finished"
 
     with_platform(body)
+
+
+def test_a_run_whose_end_can_not_be_stored_is_over_all_the_same(tmp_path: Path) -> None:
+    """Ruling 12: the turn ends while somebody holds the database's lock. Until its end is stored nobody is told
+    anything of the run; from then on it is over."""
+
+    async def body(rig: Rig) -> None:
+        with closing(sqlite3.connect(tmp_path / "gateway.sqlite", isolation_level=None)) as other:
+
+            def agent(_: Any) -> Any:
+                other.execute("BEGIN IMMEDIATE")
+                return httpx.ConnectError("x")
+
+            run_id = rig.run()
+            rig.strangers.agent = agent
+            assert (await rig.chat(TEXT)).code == "STORE_UNAVAILABLE"
+            assert (await rig.execute(run_id)).code == "STORE_UNAVAILABLE"
+            assert rig.third_asked == []
+            other.execute("ROLLBACK")
+        assert [run.state for run in rig.platform.runs.of_org("org-a")] == ["active", "finished"]
+
+    with_platform(body, environ={"DATABASE_URL": f"sqlite:///{tmp_path}/gateway.sqlite"})
 
 
 def test_the_agent_is_asked_with_both_headers() -> None:

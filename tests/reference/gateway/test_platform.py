@@ -16,9 +16,11 @@ import uvicorn
 
 from lasttick.engine.clock import SystemClock, SystemEntropy
 from lasttick.engine.loop import VirtualLoop, run_virtual
+from lasttick.model.trust import Admitted, Claims
 from lasttick.reference.gateway import platform as module
 from lasttick.reference.gateway.config import ConfigError, GatewayConfig
 from lasttick.reference.gateway.database import setting
+from lasttick.reference.gateway.ledger import Attempt
 from lasttick.reference.gateway.platform import EXECUTE_PATH, Platform
 
 from .platform_rig import ADMIN, ENVIRON, INTERNAL, JWT_KEY, ORG, READ, SECRET, Rig, Strangers, with_platform
@@ -44,6 +46,65 @@ def test_rows_outlive_the_process_and_active_runs_do_not(tmp_path: Path, caplog:
             assert (await second.execute(run_id)).code == "RUN_NOT_ACTIVE"
             assert second.outcomes() == ["OK", "RUN_NOT_ACTIVE"]
             assert (await second.chat({"text": "x"})).status == 200
+
+    run_virtual(main)
+
+
+def test_a_killed_platforms_open_rows_are_closed_at_the_next_start(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An open row is a call that goes on; that of a process that is gone does not. A restart alone closes nothing."""
+
+    async def main(loop: VirtualLoop) -> None:
+        killed = Rig(loop, on_file(tmp_path))
+        async with killed.platform.running():
+            killed.org()
+            run_id = killed.run()
+            assert (await killed.execute(run_id)).status == 200
+            admitted = Admitted("internal", Claims("internal-agent:org-a", "org-a", "runner", "runner"))
+            killed.platform.ledger.opened(Attempt(admitted, run_id, "order_lookup", "lookup", {}))
+            before = killed.rows()
+        assert [row["outcome"] for row in before] == ["OK", None]
+        await asyncio.sleep(10)
+        second = Rig(loop, on_file(tmp_path), chance=killed.chance)
+        async with second.platform.running():
+            rows = second.rows()
+            assert rows[0] == before[0]
+            assert rows[1] == {**before[1], "outcome": "INTERRUPTED", "closed_at": second.clock.wall().isoformat()}
+            assert "1 tool calls of an earlier process were cut off" in caplog.text
+        caplog.clear()
+        third = Rig(loop, on_file(tmp_path), chance=killed.chance)
+        async with third.platform.running():
+            assert third.rows() == rows
+            assert "cut off" not in caplog.text
+
+    run_virtual(main)
+
+
+def test_a_second_platform_on_the_same_file_does_not_start(tmp_path: Path) -> None:
+    """It would end the turns of the first, which goes on; when that has stopped, the next one may start."""
+
+    async def main(loop: VirtualLoop) -> None:
+        first = Rig(loop, on_file(tmp_path))
+        async with first.platform.running():
+            first.org()
+            run_id = first.run()
+            with pytest.raises(ConfigError, match=r"another platform works on .*gateway.sqlite; expected one platform"):
+                async with Rig(loop, on_file(tmp_path)).platform.running():
+                    pass
+            assert (await first.execute(run_id)).status == 200
+        async with Rig(loop, on_file(tmp_path), chance=first.chance).platform.running():
+            pass
+
+    run_virtual(main)
+
+
+def test_a_lock_that_can_not_be_taken_is_said(tmp_path: Path) -> None:
+    async def main(loop: VirtualLoop) -> None:
+        (tmp_path / "gateway.sqlite.lock").mkdir()
+        with pytest.raises(ConfigError, match=r"gateway.sqlite.lock cannot be locked: .*; expected a file"):
+            async with Rig(loop, on_file(tmp_path)).platform.running():
+                pass
 
     run_virtual(main)
 

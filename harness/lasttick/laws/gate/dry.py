@@ -6,12 +6,14 @@ Sessions are opened and tools are listed as the target was seen to answer before
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeAlias
 
 from lasttick.laws.caller import Caller, Follows
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.reply import Reply
-from lasttick.laws.said import Said
+from lasttick.laws.said import Mark, Said
+from lasttick.laws.servers.origin import Documents, Origin
 from lasttick.laws.target import Target
 from lasttick.laws.wire.message import Message, Wire
 
@@ -37,6 +39,9 @@ class DryTarget(Target):
     async def sleep(self, seconds: float) -> None:
         raise WouldRun
 
+    def origin(self, documents: Documents) -> AbstractAsyncContextManager[Origin]:
+        raise WouldRun
+
     async def _free_resources(self) -> Sequence[str]:
         return [SOME] if self.bound("lease.holder") else await super()._free_resources()
 
@@ -56,6 +61,7 @@ class DryCaller(Caller):
         /,
         follow: Follows | None = None,
         beside: Mapping[str, Any] | None = None,
+        mark: Mark | None = None,
         **inputs: Any,
     ) -> Said:
         profile = self.target.deployment.profile

@@ -1,4 +1,4 @@
-"""What is still open on the target? Every session and lease is written down before it is used, so that this run's end
+"""What is still open on the target? Every session, lease and request is written down first, so that this run's end
 or the next run's start can end it, also after a crash.
 
 JSON lines, appended in one write each, readable by the user alone: ids of sessions are in it, for without them nothing
@@ -25,7 +25,8 @@ OPENED, KNOWS, CLOSED = "opened", "knows", "closed"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One session or lease. `run` and `number` name it; `target`: where it is; `session`: the MCP session's id."""
+    """One session, lease or request for approval. `run` and `number` name it; `target`: where it is; `session`: the MCP
+    session's id."""
 
     run: str
     number: int

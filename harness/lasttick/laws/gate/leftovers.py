@@ -1,7 +1,8 @@
-"""How is ended what a run has left on the target? Leases first, each in its session, then the sessions.
+"""How is ended what a run has left on the target? Requests and leases first, each in its session, then the sessions.
 
 A request for a lease that was not decided is looked at once more: what waits is taken back, what was granted is given
-back. What the target does not know any more has ended; what it refuses to end has not.
+back. What the target does not know any more has ended; what it refuses to end has not. A request for a person's yes is
+denied by whoever may decide it. A place to fetch from is forgotten.
 
 Source: contract laws, "Subjects".
 """
@@ -15,15 +16,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lasttick.laws import binding as bindings
+from lasttick.laws.approval_subject import KIND as REQUEST
+from lasttick.laws.approval_subject import may_decide
 from lasttick.laws.conditions import outcome_of
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.gate.journal import Entry
+from lasttick.laws.judges.approvals import shows
 from lasttick.laws.profiles.profile import Binding, Outcome, Poll
-from lasttick.laws.reply import Reply
+from lasttick.laws.reply import NotFound, Reply, find
+from lasttick.laws.said import Mark
+from lasttick.laws.sources import KIND as SOURCE
 from lasttick.laws.verdict import NotShown
 from lasttick.laws.wire.message import Message, Wire, WireError
 
 LEASE, SESSION = "lease", "session"
+IN_ORDER = (REQUEST, LEASE, SOURCE, SESSION)
 GONE = (404, 410)
 UNKNOWN = (401, 403)
 """The target does not know the caller, or not as one who may: that says nothing of what the caller has there."""
@@ -45,7 +52,7 @@ class Left:
 async def end_leftovers(deployment: Deployment, entries: Sequence[Entry]) -> list[Left]:
     """One try each. Returns what could not be ended."""
     left: list[Left] = []
-    for kind in (LEASE, SESSION):
+    for kind in IN_ORDER:
         ends = await asyncio.gather(*(_end(deployment, entry) for entry in entries if entry.kind == kind))
         left += [end for end in ends if end is not None]
     return left
@@ -55,9 +62,11 @@ async def _end(deployment: Deployment, entry: Entry) -> Left | None:
     spec = deployment.profile.callers.get(entry.caller)
     if spec is None:
         return Left(entry, "the profile has no such caller any more")
+    if entry.kind == REQUEST:
+        return await _end_request(deployment, entry)
     speaker = _Speaker(deployment, entry, deployment.wire(entry.caller, spec))
     try:
-        why = await (_end_lease(speaker) if entry.kind == LEASE else _end_session(speaker))
+        why = await {LEASE: _end_lease, SOURCE: _forget_source, SESSION: _end_session}[entry.kind](speaker)
     except (NotShown, WireError) as error:
         why = str(error)
     finally:
@@ -128,6 +137,83 @@ async def _end_session(speaker: _Speaker) -> str | None:
         return None
     reply = await speaker.send(message)
     return None if speaker.outcome(reply, binding) == "ok" or reply.status in GONE else reply.raw
+
+
+async def _forget_source(speaker: _Speaker) -> str | None:
+    """Why the target may know it still. A session of the caller's is begun first, where it is a binding's."""
+    remove = speaker.binding("source.remove")
+    if remove is None:
+        return "no verb takes it away"
+    opening = speaker.binding("session.open")
+    if opening is not None and (begin := speaker.message("session.open", opening)) is not None:
+        await speaker.send(begin)
+    message = speaker.message("source.remove", remove)
+    assert message is not None, "only session verbs and tools.list are of themselves"
+    reply = await speaker.send(message)
+    return None if speaker.outcome(reply, remove) == "ok" or reply.status in GONE else reply.raw
+
+
+async def _end_request(deployment: Deployment, entry: Entry) -> Left | None:
+    """Denied by the first caller that may. None also when nothing waits for it any more."""
+    callers = deployment.profile.callers
+    decider = next((name for name in callers if may_decide(deployment.profile, name, entry.caller)), None)
+    if decider is None:
+        return Left(entry, "the profile has no caller any more that may decide it")
+    # In a session of the decider's own: that of the asker says nothing here.
+    theirs = replace(entry, caller=decider, session=None)
+    speaker = _Speaker(deployment, theirs, deployment.wire(decider, callers[decider]))
+    try:
+        why = await _deny(speaker)
+    except (NotShown, WireError) as error:
+        why = str(error)
+    finally:
+        await speaker.close()
+    timeout_s = deployment.profile.approval.timeout_s
+    by_itself = "" if timeout_s is None else f"; it runs out within {timeout_s:g} s by itself"
+    return None if why is None else Left(entry, str(deployment.redact(why)) + by_itself)
+
+
+async def _deny(speaker: _Speaker) -> str | None:
+    """Why it may wait still."""
+    waits = await _waits(speaker)
+    if waits is False:
+        return None
+    decide = speaker.binding("approval.decide")
+    if decide is None:
+        return "no verb denies it"
+    speaker.names["decision"] = decide.say.get("deny", "deny")
+    message = speaker.message("approval.decide", decide)
+    assert message is not None, "only session verbs and tools.list are of themselves"
+    reply = await speaker.send(message)
+    outcome = speaker.outcome(reply, decide)
+    if outcome == "ok" or reply.status in GONE or await _waits(speaker) is False:
+        return None
+    return reply.raw
+
+
+async def _waits(speaker: _Speaker) -> bool | None:
+    """Whether it is listed, which may tell its id; None: nothing can say."""
+    pending = speaker.binding("approval.pending")
+    try:
+        message = None if pending is None else speaker.message("approval.pending", pending)
+    except NotShown:
+        message = None
+    if pending is None or message is None:
+        return None
+    reply = await speaker.send(message)
+    if speaker.outcome(reply, pending) != "ok":
+        return None
+    try:
+        listed = find(reply.document(), pending.each or "")
+    except NotFound:
+        return None
+    rows = [bindings.row(pending, element) for element in listed] if isinstance(listed, list) else []
+    mark, id_ = Mark(str(speaker.names.get("mark", "")), 0.0), speaker.names.get("id")
+    for row in rows:
+        if str(row["id"]) == str(id_) if id_ is not None and "id" in row else shows(mark, row):
+            speaker.names |= row
+            return True
+    return False
 
 
 async def _end_lease(speaker: _Speaker) -> str | None:

@@ -31,12 +31,15 @@ NS = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class LawPlay:
-    """One law to be played: its function, how long it takes there, and whether it judges the whole run."""
+    """One law to be played: its function, how long it takes there, whether it judges the whole run, and whether it
+    restarts a target that can be.
+    """
 
     law: str
     function: Callable[..., Awaitable[None]]
     seconds: Callable[[Profile], float]
     invariant: bool = False
+    restarts: bool = False
 
 
 @dataclass(slots=True)
@@ -67,10 +70,14 @@ class LiveRun:
         self._running: list[Future[LawEnd]] = []
 
     def start(self, plays: Sequence[LawPlay]) -> list[Future[LawEnd]]:
-        """Play them all, invariants when all others are over; a future each, in their order."""
+        """Play them all, invariants when all others are over, and what restarts the target before them, each alone; a
+        future each, in their order.
+        """
         ends: dict[int, Future[LawEnd]] = {}
-        for number, play in sorted(enumerate(plays), key=lambda numbered: numbered[1].invariant):
-            after = list(ends.values()) if play.invariant else []
+        for number, play in sorted(
+            enumerate(plays), key=lambda numbered: (numbered[1].invariant, numbered[1].restarts)
+        ):
+            after = list(ends.values()) if play.invariant or play.restarts else []
             ends[number] = asyncio.run_coroutine_threadsafe(self._play(play, after), self._loop)
         self._running += ends.values()
         return [ends[number] for number in range(len(plays))]
@@ -95,10 +102,11 @@ class LiveRun:
             await finish(self._deployment)
 
     async def _play(self, play: LawPlay, after: Sequence[Future[LawEnd]]) -> LawEnd:
-        for story in after:
-            await asyncio.wait([asyncio.wrap_future(story)])
+        deployment = await self._deployed()
+        if play.invariant or can_restart(deployment.profile):
+            for story in after:
+                await asyncio.wait([asyncio.wrap_future(story)])
         async with self._slots:
-            deployment = await self._deployed()
             needs_s = play.seconds(deployment.profile)
             end = LawEnd()
             began_s = self._loop.time()
@@ -163,6 +171,10 @@ class LiveRun:
 
     def _left_s(self) -> float:
         return float("inf") if self._budget_s is None else self._budget_s - (self._loop.time() - self._began_s)
+
+
+def can_restart(profile: Profile) -> bool:
+    return profile.reach("system.restart") is not None
 
 
 def _once_only(failure: LawFailed, second: BaseException | None) -> LawFailed:

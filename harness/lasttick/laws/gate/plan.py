@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.gate.dry import DryTarget, Listings, WouldRun
-from lasttick.laws.gate.live import AT_ONCE
+from lasttick.laws.gate.live import AT_ONCE, can_restart
 from lasttick.laws.profiles.profile import Profile
 from lasttick.laws.verdict import LawFailed, NotApplicable, NotShown
 
@@ -26,6 +26,7 @@ class PlannedLaw:
     callers: int
     seconds: Callable[[Profile], float]
     invariant: bool
+    restarts: bool = False
 
     @property
     def takes_a_resource(self) -> bool:
@@ -71,9 +72,11 @@ async def plan(
         else:
             lines[law.law] = Line(law.law, law.seconds(profile))
             ours.append(law)
-    stories = [law for law in ours if not law.invariant]
+    alone = [law for law in ours if law.restarts and can_restart(profile)]
+    stories = [law for law in ours if not law.invariant and law not in alone]
     last = [law for law in ours if law.invariant]
     total_s = _overlapped_s(stories, profile, resources) + _overlapped_s(last, profile, resources)
+    total_s += sum(law.seconds(profile) for law in alone)
     return Plan(tuple(lines.values()), total_s, {verb: tuple(lost) for verb, lost in sorted(gaps.items())})
 
 

@@ -5,6 +5,7 @@ Source: contract laws, catalogue, tools/refused-is-untouched.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,8 +24,11 @@ class Refusals:
 
 
 def judged(history: Sequence[Said], effects: Sequence[Effect]) -> Refusals:
-    """`effects` were read after the last answer of `history`. A call without a mark cannot be judged."""
-    marked = [said for said in history if said.mark is not None]
+    """`effects` were read after the last answer of `history`. A call without a mark cannot be judged, nor can one of
+    several that share a mark, as what is said about one request for approval does.
+    """
+    times = Counter(said.mark.text for said in history if said.mark is not None)
+    marked = [said for said in history if said.mark is not None and times[said.mark.text] == 1]
     arrived_s: dict[str | None, float] = {}
     """When the last good call of a resource was sent."""
     for said in marked:

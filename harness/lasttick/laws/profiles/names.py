@@ -31,6 +31,8 @@ RESERVED = (
     "tool",
     "id",
     "decision",
+    "source",
+    "url",
 )
 """Inputs of verbs, by their names in templates."""
 MARKS = ("mark", "mark_number")
@@ -44,6 +46,7 @@ def check_names(profile: Profile, source: Source) -> Iterator[Problem]:
         outs = [name for other in everywhere if other.section in (site.section, "session") for name in other.part.out]
         for key, value in filled(site.part).items():
             yield from _names((*site.path, key), value, _once(RESERVED, outs, vars_), source)
+    yield from _names(("source", "index"), profile.source.index, ("url", *profile.vars), source)
     for name, caller in profile.callers.items():
         for key, table in (("headers", caller.headers), ("env", caller.env)):
             yield from _names(("callers", name, key), table, _once(caller.vars, profile.vars), source)

@@ -171,6 +171,18 @@ class ApprovalVerbs(Section):
     tolerance_s: Seconds = 0.25
 
 
+class SourceVerbs(Section):
+    """Verbs of what the target fetches from a place that it was told of. `credential`: what it shows there; `index`:
+    what a document of such a place looks like that leads to `{url}`."""
+
+    add: Binding | None = None
+    read: Binding | None = None
+    follow: Binding | None = None
+    remove: Binding | None = None
+    credential: str | None = None
+    index: Any = None
+
+
 class ClockVerbs(Section):
     advance: Binding | None = None
     step: Binding | None = None
@@ -187,6 +199,7 @@ class Verbs(Part):
     tools: ToolVerbs = Field(default_factory=ToolVerbs)
     lease: LeaseVerbs = Field(default_factory=LeaseVerbs)
     approval: ApprovalVerbs = Field(default_factory=ApprovalVerbs)
+    source: SourceVerbs = Field(default_factory=SourceVerbs)
     clock: ClockVerbs = Field(default_factory=ClockVerbs)
     system: SystemVerbs = Field(default_factory=SystemVerbs)
     effects: Binding | None = None
@@ -287,6 +300,10 @@ VERBS = (
     "approval.decide",
     "approval.resume",
     "approval.outcome",
+    "source.add",
+    "source.read",
+    "source.follow",
+    "source.remove",
     "effects",
     "log",
     "clock.advance",

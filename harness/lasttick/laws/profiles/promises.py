@@ -30,9 +30,20 @@ def check_promises(profile: Profile, source: Source) -> Iterator[Problem]:
     yield from _routes(profile, source)
     yield from _route_lags(profile, source)
     yield from _sessions(profile, source)
+    yield from _sources(profile, source)
     yield from _volatile(profile, source)
     yield from _lease(profile, source)
     yield from _term("approval", "timeout_s", profile.approval.timeout_s, profile.approval, profile, source)
+
+
+def _sources(profile: Profile, source: Source) -> Iterator[Problem]:
+    """What is looked for elsewhere, and what leads there."""
+    given = {"add": ("credential", 'credential = "${NAME}"'), "follow": ("index", 'index = { url = "{url}" }')}
+    for verb, (key, example) in given.items():
+        if profile.reach(f"source.{verb}") is not None and getattr(profile.source, key) is None:
+            yield source.problem(
+                ("source",), f"{key} is missing", f"{key}, where source.{verb} is bound ({POLICY})", f"add {example}"
+            )
 
 
 def _sessions(profile: Profile, source: Source) -> Iterator[Problem]:
@@ -161,7 +172,7 @@ def _callers(profile: Profile, source: Source) -> Iterator[Problem]:
 def _routes(profile: Profile, source: Source) -> Iterator[Problem]:
     for name, route in profile.routes.items():
         yield from _short_word("route", ("routes", name), source)
-        for section in ("session", "tools", "lease", "approval", "clock", "system"):
+        for section in ("session", "tools", "lease", "approval", "source", "clock", "system"):
             table = getattr(route, section)
             for key in sorted(table.model_fields_set):
                 if f"{section}.{key}" not in VERBS:

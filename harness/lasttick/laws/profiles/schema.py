@@ -37,6 +37,7 @@ _VERBS = {
     "tools": "Verbs of tools.",
     "lease": "Verbs of leases, and what the target promises about them.",
     "approval": "Verbs of approvals, and what the target promises about them.",
+    "source": "Verbs of what the target fetches from elsewhere, with a credential.",
     "clock": "Verbs that move the target's time.",
     "system": "Verbs of the target as a whole.",
     "effects": "What happened at the resource: out mark, at, end, resource, args, kind, call.",
@@ -118,6 +119,15 @@ DESCRIPTIONS: Mapping[str, Mapping[str, str]] = {
         "on_timeout": "What it is then: denied or expired.",
         "restart": "A restart of the target keeps requests, or ends them.",
         "tolerance_s": _TOLERANCE,
+    },
+    "SourceVerbs": {
+        **_SECTION,
+        "add": "Tell the target of a place {url}, under the name {source}, from which it fetches with the credential.",
+        "read": "Let it fetch the document at {source}.",
+        "follow": "Let it fetch what the document at {source} leads to.",
+        "remove": "Let it forget {source}.",
+        "credential": "What the target shows at such a place.",
+        "index": "What a document of such a place looks like that leads to {url}.",
     },
     "ClockVerbs": {
         **_SECTION,

@@ -19,7 +19,7 @@ from lasttick.laws.templates import names_in
 _VARIABLE = re.compile(r"\$\$\{|\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\})?")
 WRITTEN = "docs/check.md, Templates"
 _SENT = ("callers", "vars", "routes", "effects", "log")
-_TARGET_SENT = (("target", "env"), ("target", "command"))
+_SENT_TOO = (("target", "env"), ("target", "command"), ("source", "credential"), ("source", "index"))
 
 
 class Substitution:
@@ -100,4 +100,4 @@ def is_text(value: str) -> bool:
 def _is_sent(path: Path) -> bool:
     """Whether the text at `path` goes to the target or to a program, and may be a credential."""
     verb = ".".join(map(str, path[:2]))
-    return path[0] in _SENT or verb in VERBS or path[:2] in _TARGET_SENT
+    return path[0] in _SENT or verb in VERBS or path[:2] in _SENT_TOO

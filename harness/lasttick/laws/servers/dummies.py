@@ -8,9 +8,9 @@
 
 Each speaks every verb, as `POST /VERB` with a JSON object (`GET` for what only reads) and as the MCP tool VERB at
 `/mcp`; `dummy_profile.py` binds them. What only reads is answered by all, and so are sessions, which nobody keeps: to
-be connected is no act. The lease is of resource r1, always. A call of `ltread` or `ltwrite`, a use of the lease, a
-request for approval and its resume are effects; they last `hold_s`, and are answered after that. What was done is at
-`GET /effects`, as the recorder says it. Source: contract laws, "Verdicts" (Dummies).
+be connected is no act. Nothing is ever fetched. The lease is of resource r1, always. A call of `ltread` or `ltwrite`, a
+use of the lease, a request for approval and its resume are effects; they last `hold_s`, and are answered after that.
+What was done is at `GET /effects`, as the recorder says it. Source: contract laws, "Verdicts" (Dummies).
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ RESOURCE = "r1"
 GOT_MAX = 20
 """How many of the last requests an echo returns."""
 EFFECTS = ("tools.call", "lease.use", "approval.request", "approval.resume")
-ACTING = (*EFFECTS, "lease.acquire", "lease.renew", "lease.release", "approval.decide")
+FETCHING = ("source.add", "source.read", "source.follow", "source.remove")
+ACTING = (*EFFECTS, "lease.acquire", "lease.renew", "lease.release", "approval.decide", *FETCHING)
 SESSION = ("session.open", "session.end")
 READING = ("tools.list", "lease.holder", "approval.pending", "approval.outcome", "log")
 VERBS = (*SESSION, *ACTING, *READING)

@@ -17,6 +17,7 @@ ENVIRON = {
     "LASTTICK_DUMMY_BOB": "lt-secret-of-bob-77e0",
     "LASTTICK_DUMMY_CAROL": "lt-secret-of-carol-e3a9",
     "LASTTICK_DUMMY_BOSS": "lt-secret-of-boss-0b42",
+    "LASTTICK_DUMMY_SOURCE": "lt-secret-of-source-91c6",
 }
 """Values for the variables of the profile. A dummy looks at none of them."""
 
@@ -59,6 +60,7 @@ decides = true
 _POLICY = {
     "lease": 'ttl_s = 2\nrenewed_by = ["use", "renew"]\nresources = ["r1"]',
     "approval": "timeout_s = 2",
+    "source": 'credential = "${LASTTICK_DUMMY_SOURCE}"\nindex = { next = "{url}" }',
 }
 _INPUTS = {
     "session.open": (),
@@ -75,6 +77,10 @@ _INPUTS = {
     "approval.decide": ("id", "decision"),
     "approval.resume": ("id", "mark"),
     "approval.outcome": ("id",),
+    "source.add": ("source", "url"),
+    "source.read": ("source",),
+    "source.follow": ("source",),
+    "source.remove": ("source",),
 }
 _REST = {
     "session.open": 'out = { session = "/body/session" }',
@@ -99,7 +105,7 @@ def dummy_profile(url: str, speaks: Speaks = "tool") -> str:
     word in the header X-Session.
     """
     parts = [_HEAD.format(url=url)]
-    for section in ("session", "tools", "lease", "approval"):
+    for section in ("session", "tools", "lease", "approval", "source"):
         if section in _POLICY:
             parts.append(f"[{section}]\n{_POLICY[section]}\n")
         for verb, inputs in _INPUTS.items():

@@ -25,6 +25,7 @@ from lasttick.reference.gateway import http_json
 from lasttick.reference.gateway.catalogue import Catalogue
 from lasttick.reference.gateway.conversations import Conversations
 from lasttick.reference.gateway.dispatch import Dispatch, Message, Turn
+from lasttick.reference.gateway.hermes_turn import ARGUMENT_BYTES_MAX, fits
 from lasttick.reference.gateway.http_json import Refused
 from lasttick.reference.gateway.secret import AdminToken
 
@@ -100,16 +101,15 @@ class ChatSurface:
 
 
 def _text(body: dict[str, Any]) -> str:
-    """What the agent program will get as one of its arguments: no NUL and no lone surrogate can be in those."""
+    """What the agent program will get as one of its arguments, which are bounded and hold no NUL and no lone
+    surrogate."""
     text = body.get("text")
-    if isinstance(text, str) and text.strip() and "\x00" not in text:
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError:
-            pass
-        else:
-            return text
-    raise http_json.bad_request("`text` is none", "text that is not blank, without NUL and lone surrogates")
+    if isinstance(text, str) and text.strip() and fits(text):
+        return text
+    raise http_json.bad_request(
+        "`text` is none",
+        f"text that is not blank, without NUL and lone surrogates, at most {ARGUMENT_BYTES_MAX} bytes of UTF-8",
+    )
 
 
 def _may_answer_later(request: Request) -> bool:

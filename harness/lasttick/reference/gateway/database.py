@@ -22,7 +22,10 @@ from sqlalchemy.pool import StaticPool
 from lasttick.reference.gateway.config import ConfigError
 
 SCHEMA = "1"
-BUSY_MS = 5_000
+OPEN_BUSY_MS = 5_000
+"""How long to wait for another process's lock at the start."""
+BUSY_MS = 50
+"""The same afterwards: nobody else is served while one transaction waits, nor heard a signal to stop."""
 _ESCAPE = re.compile(r"\\(\\|0|u[0-9a-f]{4})")
 
 
@@ -114,6 +117,7 @@ class Database:
 
     def __init__(self, url: sa.URL) -> None:
         self._url = url
+        self._owed: list[tuple[sa.Executable, dict[str, Any]]] = []
         self._engine: Engine | None = None
         self._connection: Connection | None = None
 
@@ -127,14 +131,20 @@ class Database:
                 found = connection.scalar(sa.select(setting.c.value).where(setting.c.name == "schema"))
                 if found is None:
                     connection.execute(setting.insert().values(name="schema", value=SCHEMA))
+            if self._engine.name == "sqlite":
+                with self.begin() as connection:
+                    connection.exec_driver_sql(f"PRAGMA busy_timeout = {BUSY_MS}")
         except (OSError, ImportError, sa.exc.SQLAlchemyError) as error:
             raise _unusable(self._url, reason(error)) from error
         if found not in (None, SCHEMA):
             raise _unusable(self._url, f"its schema is {found[:20]}")
 
     def close(self) -> None:
-        """Idempotent."""
+        """Idempotent. What is still owed is tried once more."""
         if self._connection is not None:
+            if not self._connection.closed:
+                with suppress(sa.exc.SQLAlchemyError):
+                    self._settle(self._connection)
             self._connection.close()
         if self._engine is not None:
             self._engine.dispose()
@@ -144,8 +154,26 @@ class Database:
         """One transaction. Nothing may be awaited inside."""
         if self._connection is None:
             raise RuntimeError("the database is not open; expected to be inside `async with platform.running()`")
+        self._settle(self._connection)
         with self._connection.begin():
             yield self._connection
+
+    def must(self, statement: sa.Executable, values: dict[str, Any] | None = None) -> None:
+        """A statement that may not be lost, in a transaction of its own. Raises SQLAlchemyError when it can not be
+        executed now: then it is owed, and nothing else is read or written before it."""
+        try:
+            with self.begin() as connection:
+                connection.execute(statement, values or {})
+        except sa.exc.SQLAlchemyError:
+            self._owed.append((statement, values or {}))
+            raise
+
+    def _settle(self, connection: Connection) -> None:
+        if self._owed:
+            with connection.begin():
+                for statement, values in self._owed:
+                    connection.execute(statement, values)
+            self._owed.clear()
 
 
 def engine(url: sa.URL) -> Engine:
@@ -156,6 +184,14 @@ def engine(url: sa.URL) -> Engine:
     made = sa.create_engine(url, poolclass=StaticPool, connect_args={"check_same_thread": False}, hide_parameters=True)
     sa.event.listen(made, "connect", _set_up_sqlite)
     return made
+
+
+def file_of(url: sa.URL) -> Path | None:
+    """The file of a SQLite database; None for one in memory, one of SQLite's own URIs, and a server."""
+    name = url.database
+    if url.get_backend_name() != "sqlite" or not name or name == ":memory:" or name.startswith("file:"):
+        return None
+    return Path(name)
 
 
 def dumped(value: Any) -> str:
@@ -170,16 +206,15 @@ def reason(error: Exception) -> str:
 
 
 def _set_up_sqlite(connection: Any, _: Any) -> None:
-    for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON", f"busy_timeout = {BUSY_MS}"):
+    for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON", f"busy_timeout = {OPEN_BUSY_MS}"):
         connection.execute(f"PRAGMA {pragma}")
 
 
 def _make_private(url: sa.URL) -> None:
     """Made here, not by SQLite, which would let everybody read it; its side files take over the rights."""
-    name = url.database
-    if not name or name == ":memory:" or name.startswith("file:"):
+    path = file_of(url)
+    if path is None:
         return
-    path = Path(name)
     os.makedirs(path.parent, mode=0o700, exist_ok=True)
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))

@@ -52,7 +52,7 @@ def read_turn(body: Mapping[str, Any]) -> Turn:
     except ToolNameError as error:
         raise Refused(Refusal(400, "BAD_TOOL_NAMES", str(error))) from error
     for name, value in (("text", body["text"]), ("mcp_tools", LIST_SEPARATOR.join(mcp_tools))):
-        if not _fits(value):
+        if not fits(value):
             raise http_json.bad_request(
                 f"`{name}` can not be handed to a program",
                 f"UTF-8 without NUL, at most {ARGUMENT_BYTES_MAX} bytes",
@@ -94,7 +94,7 @@ def last_line(stdout: str) -> str | None:
 
 def _id(body: Mapping[str, Any], name: str) -> str | None:
     value = body.get(name)
-    if value is not None and (trust.usable_org_id(value) is None or not _fits(value)):
+    if value is not None and (trust.usable_org_id(value) is None or not fits(value)):
         raise http_json.bad_request(f"`{name}` is no id", "text that is not blank, or null")
     return value
 
@@ -106,7 +106,7 @@ def _texts(body: Mapping[str, Any], name: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _fits(text: str) -> bool:
+def fits(text: str) -> bool:
     """Can this be an argument or a variable of a program?"""
     try:
         return "\x00" not in text and len(text.encode("utf-8")) <= ARGUMENT_BYTES_MAX

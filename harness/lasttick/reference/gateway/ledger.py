@@ -19,7 +19,7 @@ from lasttick.reference.gateway.redaction import Redactor
 
 OK = "OK"
 INTERRUPTED = "INTERRUPTED"
-"""The platform was stopped while the executor ran."""
+"""The platform was stopped, or killed, while the executor ran."""
 NAME_MAX = 200
 INPUT_MAX = 2_000
 PAGE_MAX = 10_000
@@ -58,11 +58,15 @@ class Ledger:
         return self._insert(attempt, {"opened_at": self._now(), "closed_at": None, "status": None, "outcome": None})
 
     def closed(self, seq: int | None, status: int | None, outcome: str) -> None:
-        """After the executor, however it ended."""
-        if seq is None:
-            return
+        """After the executor, however it ended. Raises SQLAlchemyError, and is owed then."""
+        if seq is not None:
+            self._database.must(_CLOSE, {"row": seq, "closed": self._now(), "http": status, "came_of_it": outcome})
+
+    def close_left_over(self) -> int:
+        """Close what an earlier platform on this database left open; how many there were. An open row is a call that
+        goes on, and none outlives its platform."""
         with self._database.begin() as connection:
-            connection.execute(_CLOSE, {"row": seq, "closed": self._now(), "http": status, "came_of_it": outcome})
+            return connection.execute(_CLOSE_ALL, {"closed": self._now(), "came_of_it": INTERRUPTED}).rowcount
 
     def rows(self, org_id: str, after: int = 0) -> list[dict[str, Any]]:
         """An organisation's rows with a larger `seq`, oldest first, 10,000 at most."""
@@ -107,6 +111,11 @@ _CLOSE = (
     tool_call.update()
     .where(tool_call.c.seq == sa.bindparam("row"))
     .values(closed_at=sa.bindparam("closed"), status=sa.bindparam("http"), outcome=sa.bindparam("came_of_it"))
+)
+_CLOSE_ALL = (
+    tool_call.update()
+    .where(tool_call.c.closed_at.is_(None))
+    .values(closed_at=sa.bindparam("closed"), outcome=sa.bindparam("came_of_it"))
 )
 
 

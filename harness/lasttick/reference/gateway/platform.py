@@ -1,7 +1,7 @@
 """How do the parts of the platform half become one application? All wiring is here, and the order of start and stop.
 
-Start: database, what an earlier process left active is ended, registry. Nothing is asked of the agent or a third party
-before somebody calls. Stop: who waits for those is answered, then the database is closed, within 2 s.
+Start: database, what an earlier process left active or open is ended, registry. Nothing is asked of the agent or a
+third party before somebody calls. Stop: who waits for those is answered, then the database is closed, within 2 s.
 Source: contract gateway, "Parts".
 """
 
@@ -38,6 +38,7 @@ from lasttick.reference.gateway.in_flight import InFlight
 from lasttick.reference.gateway.jwt_door import JwtDoor
 from lasttick.reference.gateway.ledger import Ledger
 from lasttick.reference.gateway.runs import Runs
+from lasttick.reference.gateway.single_platform import only_platform_of
 from lasttick.reference.gateway.tools import ToolGatewayService
 
 EXECUTE_PATH = "/v1/runtime/tools/execute"
@@ -120,6 +121,7 @@ class Platform:
             stack.push_async_callback(self._executors.aclose)
             stack.push_async_callback(self._agent.aclose)
             self._database.open()
+            stack.enter_context(only_platform_of(self.config.store_url))
             self._load()
             self._up = True
             try:
@@ -130,7 +132,7 @@ class Platform:
 
     def _load(self) -> None:
         try:
-            left_over = self.runs.finish_left_over()
+            left_over, left_open = self.runs.finish_left_over(), self.ledger.close_left_over()
             self.catalogue.load()
         except (*INVALID, ValueError) as error:
             raise ConfigError(
@@ -140,6 +142,10 @@ class Platform:
             ) from error
         if left_over:
             logger.info("%d runs of an earlier process were still active and are finished", left_over)
+        if left_open:
+            logger.warning(
+                "%d tool calls of an earlier process were cut off: nobody knows if they were done", left_open
+            )
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:

@@ -92,9 +92,9 @@ class Runs:
             return [_run(row) for row in connection.execute(oldest_first)]
 
     def finish(self, run_id: str) -> None:
-        """From here on no call of this run is executed. Idempotent."""
-        with self._database.begin() as connection:
-            connection.execute(finishing(self._clock).where(agent_run.c.id == run_id))
+        """From here on no call of this run is executed, not even when the database does not take it now (ruling 12).
+        Idempotent. Raises SQLAlchemyError."""
+        self._database.must(finishing(self._clock).where(agent_run.c.id == run_id))
 
     def finish_left_over(self) -> int:
         """End what an earlier platform on this database left active; how many there were."""

@@ -90,11 +90,11 @@ class ToolGatewayService:
             self._close(row, status, outcome)
 
     def _close(self, row: int | None, status: int | None, outcome: str) -> None:
-        """What was done is done: a row that can not be closed stays open, and the caller gets its result."""
+        """What was done is done: a row that can not be closed now is closed later, and the caller gets its result."""
         try:
             self._ledger.closed(row, status, outcome)
         except sa.exc.SQLAlchemyError as error:
-            logger.error("ToolCall row %s stays open: %s", row, reason(error))
+            logger.error("ToolCall row %s stays open for now: %s", row, reason(error))
 
 
 def read_call(admitted: Admitted, body: Mapping[str, Any]) -> ToolCall:

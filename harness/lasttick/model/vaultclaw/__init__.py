@@ -1,0 +1,1 @@
+"""The rules of the vault MCP server: JSON text, arguments, errors, profiles, plans, approvals, catalog, routes."""

@@ -1,0 +1,1 @@
+"""The catalog on disk: cookbooks and remote sources, shared by all processes that use one folder."""
