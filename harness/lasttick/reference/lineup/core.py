@@ -36,8 +36,8 @@ class Adapter:
     `agent_factory` makes the link to a new agent process, and knows its command and folder. The process is started for
     the first prompt, and again after it ended. `step` is called with the name of every commit and every frame, before
     and after it; what it raises kills the adapter at that instant. The adapter closes the ledger. `gateway` hears the
-    questions of a gateway-native source. `permission_life_s`: less than the agent waits before it denies by itself; None:
-    55, for one that waits 60 (rule 2).
+    questions of a gateway-native source. `permission_life_s`: less than the agent waits before it denies by itself;
+    None: 55, for one that waits 60 (rule 2).
     """
 
     def __init__(
