@@ -137,6 +137,35 @@ def test_the_agents_own_gateway_asks_and_is_answered() -> None:
     play(story)
 
 
+def test_a_second_adapter_on_the_ledger_ends_the_first_at_its_next_word() -> None:
+    async def story(world: Any) -> None:
+        first = await world.lineup()
+        second = await world.lineup(folder=first.options.folder)
+        await first.person().say("hello")
+        assert await first.ended() == 2
+        assert "it could not write its ledger" in first.stderr()
+        assert "Traceback" not in first.stderr()
+        await first.model.script("write", WRITE)  # the folder's agent thinks with the model that it had first
+        await second.person().say("Please write the note.")
+        await second.person().card()
+
+    play(story)
+
+
+def test_a_frame_that_is_no_text_ends_the_link_and_not_the_adapter() -> None:
+    async def story(world: Any) -> None:
+        lineup = await world.lineup()
+        person = lineup.person()
+        await person.raw(b"\xff\xfe")
+        await lineup.host.seen(lambda: None if lineup.host.is_here else True, "end of the link", 10)
+        await lineup.come()
+        person, card = await asked(lineup)
+        await person.click(card, "Deny")
+        await person.closed(card)
+
+    play(story)
+
+
 def test_what_only_a_virtual_world_can_do_is_inconclusive_and_a_bad_start_says_why() -> None:
     async def story(world: Any) -> None:
         lineup = await world.lineup()

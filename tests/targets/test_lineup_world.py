@@ -161,6 +161,36 @@ def test_the_agents_own_gateway_asks_and_is_answered() -> None:
     assert [event.kind for event in play(story) if event.actor == "native"] == ["native.asked", "native.answered"]
 
 
+def test_a_second_adapter_on_the_ledger_ends_the_first_at_its_next_word() -> None:
+    async def story(world: Any) -> None:
+        first = await ready(world)
+        second = await world.lineup(folder=first.options.folder)
+        await first.person().say("Please write the note.")
+        assert await first.ended() == 2
+        assert not first.host.is_here
+        await second.person().say("Please write the note.")
+        await second.person().card()
+
+    play(story)
+
+
+def test_a_copy_of_the_ledger_says_the_same() -> None:
+    async def story(world: Any) -> None:
+        lineup = await ready(world)
+        person = lineup.person()
+        await person.say("Please write the note.")
+        card = await person.card()
+        copy = lineup.ledger.copy(world.path / "copy.sqlite")
+        await person.click(card, "Deny")
+        await person.closed(card)
+        assert (copy.pair(card.call_id), lineup.ledger.pair(card.call_id)) == ("emitted/pending", "completed/resolved")
+        assert [row["seq"] for row in copy.messages()] == list(range(1, len(copy.messages()) + 1))
+        assert copy.interaction(card.call_id)["rpc_id"] == 0
+        assert [option["optionId"] for option in copy.interaction(card.call_id)["options"]] == ["allow_once", "deny"]
+
+    play(story)
+
+
 # -- crashes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Protocol
 
@@ -63,8 +64,11 @@ class SocketWire:
             raise ConnectionResetError("the adapter closed the WebSocket") from error
 
     async def frames(self) -> AsyncIterator[bytes]:
-        async for frame in self._connection:
-            yield frame.encode("utf-8") if isinstance(frame, str) else frame
+        from websockets.exceptions import ConnectionClosedError
+
+        with contextlib.suppress(ConnectionClosedError):  # an end like any other; why is the adapter's to say
+            async for frame in self._connection:
+                yield frame.encode("utf-8") if isinstance(frame, str) else frame
 
     async def close(self) -> None:
         await self._connection.close()

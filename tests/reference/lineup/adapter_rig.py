@@ -6,6 +6,7 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,7 @@ class Agent:
             raise AgentGone("no such program")
 
     async def new_session(self) -> str:
+        await asyncio.sleep(0)  # others run while a real one is asked
         self._alive()
         self.sessions.append(f"s{self.number}-{len(self.sessions)}")
         return self.sessions[-1]
@@ -233,7 +235,7 @@ class Rig:
     # -- the ledger, read as anybody else would
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        with sqlite3.connect(f"file:{self.path}?mode=ro", uri=True) as db:
+        with closing(sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)) as db:
             return db.execute(query, values).fetchall()
 
     def pair(self, call_id: str) -> tuple[Any, ...]:

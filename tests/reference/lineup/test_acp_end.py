@@ -32,6 +32,8 @@ def test_the_end_of_the_agent_is_told_once_and_everybody_who_waits_gets_it(last_
         left = [task.get_name() for task in rig.loop.open_tasks()]
         assert not [name for name in left if name.startswith("acp.")], "nobody waits for a person any more"
         await rig.link.stop()
+        with pytest.raises(AgentGone, match="closed its output"):
+            await rig.link.prompt("s1", ["z"])
         return rig.seen.all, rig.agent.replies(), rig.agent.at_end
 
     seen, replies, at_end = on_a_link(play)
@@ -131,3 +133,19 @@ def test_an_agent_that_opens_no_session_is_given_up(answer, reason):
     [(_, told)], at_end = on_a_link(play)
     assert reason in told
     assert at_end
+
+
+def test_what_stands_behind_the_answer_of_an_agent_that_is_given_up_is_not_heard():
+    async def play(rig: Rig):
+        rig.agent.answers["initialize"] = None
+        starting = asyncio.create_task(rig.link.start(rig.seen))
+        await rig.agent.hear(lambda message: message.get("method") == "initialize")
+        rig.agent.say({"id": 0, "result": {"protocolVersion": 2}})
+        rig.agent.ask(0)
+        rig.agent.chunk("too late")
+        with pytest.raises(AgentGone, match="version 2"):
+            await starting
+        await rig.settle()
+        return rig.seen.all
+
+    assert on_a_link(play) == []

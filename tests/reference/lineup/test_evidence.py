@@ -103,6 +103,7 @@ def test_two_runs_of_one_story_leave_the_same_evidence(tmp_path: Path) -> None:
             await rig.start()
             await story(rig)
             await rig.adapter.stop()
+            assert loop.unseen_failures() == []
 
         run_virtual(main)
         return [dataclasses.asdict(call) for call in read_evidence(tmp_path / name)]

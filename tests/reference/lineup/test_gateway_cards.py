@@ -182,7 +182,7 @@ def test_the_end_of_the_gateway_closes_its_questions(tmp_path: Path) -> None:
         rig.adapter.gateway.source_gone()
         await rig.loop.settle()
         assert rig.pair(rig.host.cards[0]["call_id"])[:2] == ("aborted", "aborted")
-        assert gateway.answers == []
+        assert gateway.answers == rig.rows("SELECT body FROM messages WHERE type = 'gateway/answer'") == []
         await rig.result(rig.host.cards[0]["call_id"], {"action_id": "once"})
         assert rig.host.states[-1] == ("aborted", "rejected", "aborted")
 

@@ -147,6 +147,11 @@ def test_a_tool_of_the_inventory_is_there_only_while_it_is_published(tmp_path: P
         rig.agent.replies("started")
         await rig.loop.settle()
         assert rig.pair("call_2")[0] == "completed"
+        await rig.say("again")
+        rig.adapter.host_gone()
+        rig.agent.replies(block("call_gone", **tool))
+        await rig.loop.settle()
+        assert rig.rows("SELECT call_id FROM tool_calls") == [("call_2",)], "it went with its host"
         await rig.adapter.stop()
         await rig.start()
         await replied(rig, block("call_3", **tool))

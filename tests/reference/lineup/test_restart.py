@@ -62,6 +62,9 @@ class Run:
                 await after(rig)
             self.after = rig.host
             await rig.adapter.stop()
+            await loop.settle()
+            failures = loop.unseen_failures()
+            assert all(isinstance(failure, Crash) for failure in failures), failures
 
         run_virtual(main)
 
@@ -125,6 +128,7 @@ def points(tmp_path: Path, story: Story) -> list[str]:
         await rig.start(steps)
         await story(rig)
         await rig.adapter.stop()
+        assert loop.unseen_failures() == []
 
     run_virtual(main)
     return steps.names
@@ -269,6 +273,7 @@ def test_a_second_adapter_on_the_ledger_ends_the_first(tmp_path: Path) -> None:
         assert agent.answers == []
         await first.stop()
         await rig.adapter.stop()
+        assert loop.unseen_failures() == []
 
     run_virtual(main)
 
@@ -306,5 +311,6 @@ def test_a_multi_choice_row_of_an_older_adapter_takes_no_answer(tmp_path: Path) 
         assert rig.host.states == [("aborted", None, "adapter restarted"), ("aborted", "rejected", "aborted")]
         assert rig.agents == []
         await rig.adapter.stop()
+        assert loop.unseen_failures() == []
 
     run_virtual(main)

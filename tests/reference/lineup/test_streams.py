@@ -126,6 +126,9 @@ def test_a_reader_that_is_gone_or_does_not_read_is_an_error(monkeypatch):
             await say(stream, theirs)
         finally:
             stream.close()
+            await asyncio.sleep(0.01)
+            assert ours.getblocking()
+            assert os.get_blocking(ours.fileno())
             ours.close()
             theirs.close()
 

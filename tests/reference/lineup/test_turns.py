@@ -162,8 +162,9 @@ def test_a_cancel_that_ends_well_keeps_the_session(tmp_path: Path) -> None:
 def test_an_internal_error_without_a_cancel_is_told_and_keeps_the_session(tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         await rig.say("one")
-        rig.agent.ends(PromptEnd(None, error_code=-32603))
+        rig.agent.replies("half", PromptEnd(None, error_code=-32603))
         await rig.say("two")
+        assert rig.host.texts("agent") == ["half"]
         assert [session for session, _ in rig.agent.prompts] == ["s0-0", "s0-0"]
         assert rig.host.texts("system") == ["the agent gave no answer (error -32603); send the message again"]
 
@@ -230,6 +231,19 @@ def test_the_time_out_does_not_count_while_a_card_is_open(tmp_path: Path) -> Non
         await rig.loop.until(144.999)
         assert rig.host.texts("system") == []
         await rig.loop.until(145.0)
+        assert rig.host.texts("system") == [TIMEOUT]
+
+    played(tmp_path, story, timeout_s=50.0)
+
+
+def test_a_refused_permission_is_a_frame_too(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        await rig.say("one")
+        await rig.loop.until(40.0)
+        rig.agent.ask(options=())
+        await rig.loop.until(89.999)
+        assert rig.host.texts("system") == []
+        await rig.loop.until(90.0)
         assert rig.host.texts("system") == [TIMEOUT]
 
     played(tmp_path, story, timeout_s=50.0)

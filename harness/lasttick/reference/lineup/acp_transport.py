@@ -111,8 +111,6 @@ class AcpTransport:
             await self._answered.has_it
             self._answered = None
         async for line in self._lines:
-            if self.ended is not None:
-                return None
             if line.strip() and (message := self._hear(line, self._clock.now_ns())) is not None:
                 return message
         if self.end(CLOSED):

@@ -8,7 +8,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import os
+import sqlite3
 import sys
 from collections.abc import AsyncIterator, Iterator
 
@@ -19,6 +21,7 @@ from lasttick.reference.lineup.config import LineupConfig
 from lasttick.reference.lineup.core import Adapter
 from lasttick.reference.lineup.host_lines import HostLines
 from lasttick.reference.lineup.host_websocket import HostWebsocket
+from lasttick.reference.lineup.ledger import LedgerLost
 from lasttick.reference.lineup.streams import StdioStream
 from lasttick.targets.lineup.native import hear_gateway
 
@@ -37,16 +40,16 @@ class Door:
         """Raises StartError when it cannot listen."""
         async with contextlib.AsyncExitStack() as stack:
             events = {} if self._events_port is None else {"events": await self._listen(adapter, stack)}
-            address = self._config.websocket
+            address, host_events = self._config.websocket, Ending(adapter)
             if address is None:
                 stream = StdioStream(FRAME_BYTES_MAX)
                 await stream.open()
                 stack.callback(stream.close)
                 _ready("stdio", events)
-                await HostLines(stream, adapter, adapter.attach, SystemClock()).run()
+                await HostLines(stream, host_events, adapter.attach, SystemClock()).run()
             else:
                 host, port = address
-                server = HostWebsocket(adapter, adapter.attach, SystemClock(), host=host, port=port)
+                server = HostWebsocket(host_events, adapter.attach, SystemClock(), host=host, port=port)
                 with _refused(host, port):
                     port = await server.start()
                 stack.push_async_callback(server.stop)
@@ -70,6 +73,22 @@ class Door:
             server = await asyncio.start_server(joined, LOOPBACK, port, limit=FRAME_BYTES_MAX)
         stack.callback(server.close)
         return f"tcp://{LOOPBACK}:{server.sockets[0].getsockname()[1]}"
+
+
+class Ending:
+    """`links.HostEvents` of an adapter that may end at a frame which it cannot record. The link is not to blame."""
+
+    def __init__(self, adapter: Adapter) -> None:
+        self._adapter = adapter
+
+    def frame(self, data: bytes, read_ns: int) -> None:
+        try:
+            self._adapter.frame(data, read_ns)
+        except (LedgerLost, sqlite3.Error) as error:
+            logging.getLogger(__name__).error("%s", error)
+
+    def host_gone(self) -> None:
+        self._adapter.host_gone()
 
 
 class SocketLines:

@@ -111,6 +111,13 @@ class Lineup:
         await self._part.kill()
         await self._forget()
 
+    async def ended(self) -> int:
+        """Wait until it ends by itself, as one does that lost its ledger to another; its exit code."""
+        code = await self._part.ended()
+        self._runs = False
+        await self._forget()
+        return code
+
     async def start(self, *, come: bool = True) -> None:
         """Start again on the same ledger; the host comes too, unless it shall not."""
         await self._part.start()

@@ -17,7 +17,8 @@ NOT_TOLD = ("hermes.sent",)
 
 @dataclass(frozen=True, slots=True)
 class LineupOptions:
-    """How the parts are started. `folder` holds the ledger, the agent's home and `files`, in which it works.
+    """How the parts are started. `folder` holds the ledger, the agent's home and `files`, in which it works; a second
+    adapter in the same folder takes over all of it, the agent's model too.
 
     `via`: how the host is joined; `lines` are standard streams in process mode, so there is one link for each run. A
     virtual world joins by lines of JSON whatever is asked, and as often as the host comes. `agent_command`: the command
@@ -87,6 +88,10 @@ class LineupPart(Protocol):
     async def stop(self) -> None: ...
 
     async def kill(self) -> None: ...
+
+    async def ended(self) -> int:
+        """Wait until it ends by itself; its exit code."""
+        ...
 
     async def kill_agent(self) -> None:
         """The agent's process is gone from one instant to the next; the adapter lives on."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from lasttick.engine.clock import SystemClock
 from lasttick.ports import Clock, LineStream
-from lasttick.targets.children import POLL_S, Child
+from lasttick.targets.children import POLL_S, Child, Process
 from lasttick.targets.fifos import Fifos
 from lasttick.targets.gateway import files
 from lasttick.targets.gateway.turns import told_request
@@ -44,6 +44,7 @@ class ProcessLineup:
         self._options = options
         self._model: Child | None = None
         self._child: Child | None = None
+        self._process: Process | None = None
         self._url = ""
         self._events_url = ""
         self._runs = 0
@@ -96,6 +97,13 @@ class ProcessLineup:
         assert self._child is not None
         self._child.kill()
         self._end_pipes()
+
+    async def ended(self) -> int:
+        assert self._process is not None
+        while (code := self._process.poll()) is None:
+            await asyncio.sleep(POLL_S)
+        self._end_pipes()
+        return code
 
     async def kill_agent(self) -> None:
         while not (found := _children_of(self.pid)):
@@ -168,7 +176,8 @@ class ProcessLineup:
 
     def _begin(self, arguments: Sequence[str], log: Path, environ: Mapping[str, str]) -> Any:
         pipes = {} if self._fifos is None else {"out": self._fifos.out_path, "into": self._fifos.in_path}
-        return nursery().begin(arguments, log, environ, only=True, imports=IMPORTS, **pipes)
+        self._process = nursery().begin(arguments, log, environ, only=True, imports=IMPORTS, **pipes)
+        return self._process
 
     def _end_pipes(self) -> None:
         if self._fifos is not None:

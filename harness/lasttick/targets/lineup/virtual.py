@@ -18,6 +18,7 @@ from lasttick.reference.lineup.acp_agent import AcpAgent
 from lasttick.reference.lineup.core import RESPONSE_TIMEOUT_S, Adapter
 from lasttick.reference.lineup.host_lines import HostLines
 from lasttick.reference.lineup.ledger import Ledger
+from lasttick.targets.children import REFUSED
 from lasttick.targets.gateway.turns import told_request
 from lasttick.targets.lineup.agent import VIRTUAL_COMMAND, agent_environ, prepare
 from lasttick.targets.lineup.native import hear_gateway
@@ -80,6 +81,11 @@ class VirtualLineup:
         assert self._run is not None
         await self._run.kill()
         await self._world.settle()
+
+    async def ended(self) -> int:
+        assert self._run is not None
+        await self._run.ended()
+        return REFUSED
 
     async def kill_agent(self) -> None:
         await self._agents.kill(self._agents.count - 1)
@@ -225,6 +231,12 @@ class _Run:
         self._adapter.abandon()
         self._programs.hang_up()
         await self._hang_up()
+
+    async def ended(self) -> None:
+        """By itself, which a served adapter does only when it could not write its ledger."""
+        assert self._adapter is not None
+        await self._adapter.ended()
+        await self.stop()
 
     async def _hang_up(self) -> None:
         for pipe in self._pipes:
