@@ -48,7 +48,9 @@ class Ruling:
 
 
 class Approvals:
-    """Of one agent process. `keep` gets the allowlist when it grows."""
+    """Of one agent process. `keep` gets the allowlist when it grows. `offers`: ids of options, for a client that takes
+    the agent's usual ones for the only ones: of those that it would offer it offers these alone, in this order.
+    """
 
     def __init__(
         self,
@@ -58,6 +60,7 @@ class Approvals:
         mode: str,
         allowlist: Sequence[str],
         keep: Callable[[Sequence[str]], None],
+        offers: Sequence[str] | None = None,
     ) -> None:
         self._connection = connection
         self._model = model
@@ -65,6 +68,7 @@ class Approvals:
         self._mode = mode
         self._allowlist = list(allowlist)
         self._keep = keep
+        self._offers = offers
         self._edits = 0
         self._commands = 0
 
@@ -79,7 +83,7 @@ class Approvals:
             "title": f"Approve edit: {proposed.path}",
             "toolCallId": f"edit-approval-{self._edits}",
         }
-        return await self._connection.ask(session.session_id, FOR_EDITS, tool_call) == ONCE
+        return await self._connection.ask(session.session_id, self._offered(FOR_EDITS), tool_call) == ONCE
 
     async def command(self, session: AcpSession, command: str) -> Ruling:
         what = danger(command)
@@ -100,6 +104,7 @@ class Approvals:
 
     async def _asked(self, session: AcpSession, command: str, what: str, options: Sequence[Frame]) -> Ruling:
         self._commands += 1
+        options = self._offered(options)
         tool_call: Frame = {
             "content": [frames.block(f"{what}\n$ {command}")],
             "kind": "execute",
@@ -117,6 +122,11 @@ class Approvals:
             self._allowlist.append(what)
             self._keep(self._allowlist)
         return Ruling(note=BY_USER.format(what))
+
+    def _offered(self, options: Sequence[Frame]) -> Sequence[Frame]:
+        if self._offers is None:
+            return options
+        return [one for option_id in self._offers for one in options if one["optionId"] == option_id]
 
     async def _reviewed(self, command: str, what: str) -> str:
         """What the helper model says of it; no answer is `ESCALATE`."""

@@ -45,6 +45,10 @@ from lasttick_fakes.hermes.servers import ConfiguredServer, begin, discovered, e
 from lasttick_fakes.hermes.versions import DEFAULT_VERSION, habits_of
 
 
+OFFERS_VARIABLE = "HERMES_FAKE_OFFERS"
+"""Of the fake alone: ids of options, with commas between; a person is offered these alone, in this order."""
+
+
 def _deaf(kind: str, data: dict[str, Any]) -> None:
     """For those who keep no log."""
 
@@ -101,7 +105,7 @@ async def run_acp(
 
     connection = Connection(stream, clock, on_event, ask_s)
     model = ModelClient(config, http, clock)
-    approvals = Approvals(connection, model, habits, config.approvals_mode, config.allowlist, keep)
+    approvals = Approvals(connection, model, habits, config.approvals_mode, config.allowlist, keep, _offers(environ))
     toolbox = Toolbox(servers, approvals, habits, environ, str(home), on_event)
     background = Background()
     prompts = Prompts(
@@ -117,6 +121,11 @@ async def run_acp(
         if transport is None:
             await http.aclose()
         stream.close()
+
+
+def _offers(environ: Mapping[str, str]) -> Sequence[str] | None:
+    offers = environ.get(OFFERS_VARIABLE)
+    return None if offers is None else offers.split(",")
 
 
 def _joined(given: Any) -> Server | None:
