@@ -29,6 +29,7 @@ from lasttick_fakes.hermes.acp.connection import ASK_S, Connection, OnEvent
 from lasttick_fakes.hermes.acp.prompts import Prompts
 from lasttick_fakes.hermes.acp.toolbox import Toolbox
 from lasttick_fakes.hermes.acp.turn import DEFAULT_PACE, Pace
+from lasttick_fakes.hermes.acp.wild import WILD_VARIABLE, Wild
 from lasttick_fakes.hermes.config import (
     ReadText,
     Server,
@@ -106,7 +107,8 @@ async def run_acp(
     connection = Connection(stream, clock, on_event, ask_s)
     model = ModelClient(config, http, clock)
     approvals = Approvals(connection, model, habits, config.approvals_mode, config.allowlist, keep, _offers(environ))
-    toolbox = Toolbox(servers, approvals, habits, environ, str(home), on_event)
+    wild = Wild(stream) if env.get(WILD_VARIABLE) else None
+    toolbox = Toolbox(servers, approvals, habits, environ, str(home), on_event, wild)
     background = Background()
     prompts = Prompts(
         version, config.context_tokens, connection, model, toolbox, background, habits, clock, entropy, pace

@@ -17,6 +17,7 @@ from lasttick_fakes.hermes.acp.connection import OnEvent
 from lasttick_fakes.hermes.acp.frames import Frame
 from lasttick_fakes.hermes.acp.session import AcpSession
 from lasttick_fakes.hermes.acp.views import EDITS
+from lasttick_fakes.hermes.acp.wild import TOOL, Wild
 from lasttick_fakes.hermes.replies import enveloped
 from lasttick_fakes.hermes.servers import ConfiguredServer, Offered
 from lasttick_fakes.hermes.versions import Habits
@@ -43,7 +44,8 @@ _AT_ONCE = ("read_file", *EDITS)
 
 
 class Toolbox:
-    """Of one agent process. `environ` is the agent's own, `home` its `HERMES_HOME`."""
+    """Of one agent process. `environ` is the agent's own, `home` its `HERMES_HOME`. `wild` None: it keeps to the
+    protocol."""
 
     def __init__(
         self,
@@ -53,6 +55,7 @@ class Toolbox:
         environ: Mapping[str, str],
         home: str,
         on_event: OnEvent,
+        wild: Wild | None = None,
     ) -> None:
         self._servers = servers
         self._approvals = approvals
@@ -60,10 +63,13 @@ class Toolbox:
         self._environ = environ
         self._home = home
         self._on_event = on_event
+        self._wild = wild
 
     def offered(self) -> dict[str, Offered]:
         """By name, sorted: what the model is offered, as far as the servers have told by now."""
         tools = {tool.name: tool for tool in builtin.offered(OWN_TOOLS)}
+        if self._wild is not None:
+            tools[TOOL] = self._wild.offered
         for server in self._servers:
             tools |= server.tools
         return dict(sorted(tools.items()))
@@ -94,6 +100,8 @@ class Toolbox:
         owner = next((server for server in reversed(self._servers) if name in server.tools), None)
         if owner is not None:
             return enveloped(name, await owner.call(offered, arguments), self._habits)
+        if name == TOOL and self._wild is not None:
+            return self._wild.call(session.session_id, arguments)
         if name in EDITS:
             return await self._edit(session, name, arguments)
         if name == builtin.TERMINAL:

@@ -1,11 +1,15 @@
 """Wrong permission-card adapters, by topic. Ids are those of the contract where it names one."""
 
-from lasttick.mutants.lineup import clarify, inventory, permission, results, time
+from lasttick.mutants.lineup import clarify, inventory, once, permission, questions, replies, results, time, wild
 
 MUTANTS = [
     *clarify.MUTANTS,
     *inventory.MUTANTS,
+    *once.MUTANTS,
     *permission.MUTANTS,
+    *questions.MUTANTS,
+    *replies.MUTANTS,
     *results.MUTANTS,
     *time.MUTANTS,
+    *wild.MUTANTS,
 ]

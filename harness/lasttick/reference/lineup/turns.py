@@ -275,6 +275,9 @@ class Turns:
         text = joined(turn.chunks)
         said = {"stop_reason": end.stop_reason, "error_code": end.error_code, "has_usage": end.has_usage, "text": text}
         stuck = is_stuck(turn.item, end, text)
+        breaks = turn.is_cancelled and end.error_code == INTERNAL_ERROR
+        if breaks:  # one of the two ways in which a cancel ends (rule 5); the other is this one
+            end = PromptEnd("cancelled")
         with self._shop.writing("prompt end") as later:
             seq = self._end(later, conversation, turn, said, delivered=not stuck)
             self._close(later, conversation, "turn_ended", ("permission",))
@@ -283,7 +286,7 @@ class Turns:
                 self._shop.tell(conversation.id, lost, **turn.item.about)
             else:
                 replies.answer(self._shop, self, later, conversation, end, text, seq)
-            if stuck or (turn.is_cancelled and end.error_code == INTERNAL_ERROR):
+            if stuck or breaks:
                 self._replace(later, conversation, process)
 
     def _timed_out(self, conversation: Conversation, turn: Turn, process: AgentProcess, session_id: str) -> None:
