@@ -12,6 +12,7 @@ import contextlib
 import json
 import re
 import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -26,7 +27,7 @@ from lasttick.laws.profiles.load import loads
 from lasttick.laws.verdict import LawFailed
 
 from .playing import ROOT
-from .served_parts import Part, environ_of, nothing_more, play_of, ran
+from .served_parts import START_S, Part, environ_of, nothing_more, play_of, ran
 
 PAGE = (ROOT / "docs" / "cards.md").read_text()
 BLOCKS = {
@@ -37,28 +38,24 @@ MODEL, LINEUP, HOST, TRY = BLOCKS["Try it"]
 (CHECK,) = BLOCKS["Check a served adapter"]
 MODEL_URL, ADAPTER_URL, HOST_URL = "http://127.0.0.1:8772", "ws://127.0.0.1:8780", "http://127.0.0.1:8781"
 """Where they are on the page."""
-LIFE_S = 4.0
+LIFE_S = 3.0
 SCRIPTS = re.findall(r"/scripts -d '(.*?)'", TRY, re.DOTALL)
 CONFIG = re.findall(r"<<'END'\n(.*?)END\n", LINEUP, re.DOTALL)[0]
 RED = {
-    "allowed-with-the-card": "approval/silence-is-not-yes",
     "any-click-allows": "approval/deny-is-final",
     "expiry-approves": "approval/silence-is-not-yes",
     "foreign-conversation-resolves": "approval/decider-only",
     "late-is-accepted": "approval/late-is-refused",
     "one-answer-for-all": "approval/bound-to-request",
     "subject-is-its-kind": "approval/shows-what-runs",
-    "timer-runs-late": "approval/always-ends",
 }
 REASONS = {
-    "allowed-with-the-card": "happened before anybody said yes",
     "any-click-allows": "what was denied ran after a later yes",
     "expiry-approves": "it ran without a yes: the deadline passed",
     "foreign-conversation-resolves": "it ran when stranger, who decides nothing, said yes",
     "late-is-accepted": "was answered ok",
     "one-answer-for-all": "by the yes to another one",
     "subject-is-its-kind": "the entry does not name what user asked for",
-    "timer-runs-late": "is still listed when it must be over",
 }
 LAWS_JUDGED = 12
 """Of approval/*: survives-restart needs a restart, which the page's profile does not bind."""
@@ -86,7 +83,18 @@ class Adapter:
         if self.host is None:
             address = ["--adapter", self.lineup.url(), "--port", "0"]
             self.host = Part(self._folder, f"host-of-{self._name}", "host", *address)
+            self._wake(self.host.url())
         return self.host.url()
+
+    def _wake(self, host: str) -> None:
+        """The first message starts the agent, which takes longer than a request may when many start at once."""
+        talk = f"{host}/conversations/first"
+        with httpx.Client(trust_env=False) as http:
+            http.post(f"{talk}/say", json={"text": "Are you there?"}).raise_for_status()
+            deadline_s = time.monotonic() + START_S
+            while not http.get(talk).json()["said"]:
+                assert time.monotonic() < deadline_s, f"{self._name}'s agent does not answer"
+                time.sleep(0.05)
 
     def stop(self) -> None:
         if self.host is not None:
