@@ -2,18 +2,21 @@
 
 | request | answer |
 |---|---|
-| `GET /cards?state=emitted&conversation_id=ID` | 200 `{"cards": [...]}`, each as shown, with its state |
+| `GET /cards?state=emitted&conversation_id=ID&call_id=ID` | 200 `{"cards": [...]}`, each as shown, with its state |
 | `GET /conversations/ID` | 200 `{"said": [{message_id, role, text}], "cards": [...]}` |
 | `POST /conversations/ID/say` `{text, message_id?}` | 200 `{"message_id"}` |
 | `POST /conversations/ID/click` `{call_id, action, times?, as_list?}` | 200; `action` is an id or a label |
 | `POST /conversations/ID/type` `{call_id, text or values}`, `.../dismiss` `{call_id}` | 200 |
-| `POST /conversations/ID/answer` `{call_id, status, result}`, `.../cancel` `{}` | 200; an answer as given |
+| `POST /conversations/ID/answer` `{call_id, status, result, wait_s?}` | 200 `{"told"}`; an answer as given |
+| `POST /conversations/ID/cancel` `{}` | 200; stop the running turn |
 | `POST /inventory` `{revision, tools}`, `POST /raw` any bytes | 200 |
 | `GET /log?after=SEQ` | 200 `{"log": [{seq, t_ns, way, frame, problem}]}` |
 | `POST /link` `{"up": true or false}` | 200 `{"up"}`; the host comes or leaves; 502 when there is no adapter |
 
 A card that is not there is 404, an action that it does not have 400, a host without a link 409. Filters may be left
-out. What the adapter says to an answer comes later: look at the card. It listens on loopback only.
+out. What the adapter says to an answer comes later: look at the card, or say how long to wait for it; `told` is then
+its `{state, disposition, reason}`, and 504 says that it said nothing. A card's `outcome` is the action that was taken,
+or how else the card ended. It listens on loopback only.
 Shown by tests/fakes/host/test_app.py.
 """
 
@@ -27,6 +30,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from lasttick_fakes.host.errors import NotSeen
 from lasttick_fakes.host.host import ChatHost
 from lasttick_fakes.host.person import Person
 from lasttick_fakes.host.screen import CardView
@@ -34,6 +38,7 @@ from lasttick_fakes.host.wires import Wire
 from lasttick_fakes.http_json import HANDLERS, Refused, after_seq, answer, parse_object, read_body, shown
 
 RAW_BYTES_MAX = 1 << 22
+WAIT_S_MAX = 60
 Deed: TypeAlias = Callable[[Person, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 
 
@@ -74,7 +79,7 @@ class HostApp:
     # -- looking
 
     async def _get_cards(self, request: Request) -> Response:
-        wanted = {name: request.query_params.get(name) for name in ("state", "conversation_id")}
+        wanted = {name: request.query_params.get(name) for name in ("state", "conversation_id", "call_id")}
         cards = [_card(card) for card in self._host.screen.cards.values()]
         found = [card for card in cards if all(value in (None, card[name]) for name, value in wanted.items())]
         return answer({"cards": found})
@@ -123,8 +128,17 @@ class HostApp:
         return {"ok": True}
 
     async def _answer(self, person: Person, body: Mapping[str, Any]) -> dict[str, Any]:
-        await person.answer(_text(body, "call_id"), _text(body, "status"), body.get("result"))
-        return {"ok": True}
+        wait_s = body.get("wait_s", 0)
+        if isinstance(wait_s, bool) or not isinstance(wait_s, int | float) or not 0 <= wait_s <= WAIT_S_MAX:
+            raise Refused(400, f"wait_s is {shown(wait_s)}; expected seconds from 0 to {WAIT_S_MAX}; correct it")
+        sent = await person.answer(_text(body, "call_id"), _text(body, "status"), body.get("result"))
+        if not wait_s:
+            return {"told": None}
+        try:
+            told = await person.heard(sent, wait_s)
+        except NotSeen as error:
+            raise Refused(504, f"{error}; wait longer, or look at the card") from None
+        return {"told": {"state": told.state, "disposition": told.disposition, "reason": told.reason}}
 
     async def _cancel(self, person: Person, body: Mapping[str, Any]) -> dict[str, Any]:
         await person.cancel()
@@ -166,8 +180,8 @@ class HostApp:
 
 def _card(card: CardView) -> dict[str, Any]:
     names = ("call_id", "conversation_id", "tool", "title", "prompt", "expires_at", "data")
-    now = {"state": card.state, "enabled": card.enabled, "disposition": card.disposition, "reason": card.reason}
-    return {name: getattr(card, name) for name in names} | now
+    now = ("state", "enabled", "disposition", "reason", "outcome")
+    return {name: getattr(card, name) for name in (*names, *now)}
 
 
 def _text(body: Mapping[str, Any], name: str) -> str:

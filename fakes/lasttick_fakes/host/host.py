@@ -18,7 +18,7 @@ from lasttick.model.lineup.frames import INVENTORY
 from lasttick.ports import Clock
 from lasttick_fakes.host.errors import NotSeen
 from lasttick_fakes.host.person import Person
-from lasttick_fakes.host.screen import Screen
+from lasttick_fakes.host.screen import Answer, Screen
 from lasttick_fakes.host.shown import CardSent, StateSent, read_sent
 from lasttick_fakes.host.wires import Wire
 
@@ -74,6 +74,7 @@ class ChatHost:
         await self.leave()
         self._wire, self._tools = wire, ()
         self._links += 1
+        self.screen.joined()
         self._write("came", None)
         self._on_event("host.link", {"way": "came"})
         self._reader = asyncio.create_task(self._read(wire), name="chat host")
@@ -182,12 +183,13 @@ class ChatHost:
         self._write("sent", _shown(data))
         await wire.send(data)
 
-    def answered(self, conversation_id: str, call_id: str, payload: Mapping[str, Any]) -> None:
+    def answered(self, conversation_id: str, call_id: str, payload: Mapping[str, Any]) -> Answer:
         """A person is about to answer. Raises ConnectionError."""
         self._link()
-        self.screen.answered(conversation_id, call_id)
+        answer = self.screen.answered(conversation_id, call_id, payload)
         about = {name: payload[name] for name in ("status", "result") if name in payload}
         self._on_event("card.answered", {"conversation_id": conversation_id, "call_id": call_id, **about})
+        return answer
 
     def _link(self) -> Wire:
         if self._wire is None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lasttick.model.lineup.frames import CANCEL, MESSAGE, TOOL_RESULT, out_frame
-from lasttick_fakes.host.screen import CardView
+from lasttick_fakes.host.screen import Answer, CardView
 from lasttick_fakes.host.shown import Said, StateSent
 
 if TYPE_CHECKING:
@@ -74,6 +74,10 @@ class Person:
             within_s,
         )
 
+    async def heard(self, answer: Answer, within_s: float = PATIENCE_S) -> StateSent:
+        """What the adapter says to an answer. Raises NotSeen."""
+        return await self._host.seen(lambda: answer.told, f"word about an answer in {self.conversation_id}", within_s)
+
     async def refusal(self, within_s: float = PATIENCE_S) -> StateSent:
         """The next word about a call that this conversation does not have. Raises NotSeen."""
 
@@ -117,11 +121,12 @@ class Person:
         """Close the card without an answer."""
         await self.answer(card.call_id, "cancelled", None)
 
-    async def answer(self, call_id: str, status: str, result: Any) -> None:
+    async def answer(self, call_id: str, status: str, result: Any) -> Answer:
         """A result as given, from this conversation, whatever the call is."""
         payload = {"call_id": call_id, "status": status, "result": result}
-        self._host.answered(self.conversation_id, call_id, payload)
+        answer = self._host.answered(self.conversation_id, call_id, payload)
         await self._send(TOOL_RESULT, payload)
+        return answer
 
     async def cancel(self) -> None:
         """Stop the running turn."""

@@ -13,6 +13,14 @@ from lasttick_fakes.host.shown import BUILT_IN, CardSent, Said, Sent, StateSent
 
 
 @dataclass(slots=True)
+class Answer:
+    """What a person sent about a card. `told`: what the adapter said to it; None: nothing yet."""
+
+    payload: Mapping[str, Any]
+    told: StateSent | None = None
+
+
+@dataclass(slots=True)
 class CardView:
     """A card on the screen. `enabled`: it can be answered: not after a click until the adapter rejects it, and not once
     it is closed. `states` are all that was said of it, in order."""
@@ -27,6 +35,21 @@ class CardView:
     state: str = "emitted"
     enabled: bool = True
     states: list[StateSent] = field(default_factory=list)
+    accepted: Mapping[str, Any] | None = None
+    """The answer that the adapter took."""
+
+    @property
+    def outcome(self) -> str | None:
+        """How it ended: the action of a choice, else its last state, or `cancelled`; None while it is open."""
+        if self.state == "emitted":
+            return None
+        answer = self.accepted or {}
+        if answer.get("status") == "cancelled":
+            return "cancelled"
+        result = answer.get("result")
+        chosen = result if isinstance(result, Mapping) else {}
+        ids = chosen.get("action_ids") or [chosen.get("action_id")]
+        return ids[0] or self.state
 
     @property
     def actions(self) -> dict[str, str]:
@@ -73,6 +96,12 @@ class Screen:
         """By which link a text or card came first."""
         self._foreign: dict[tuple[str, str], None] = {}
         """Conversation and call of answers to what that conversation does not show."""
+        self._unheard: dict[tuple[str, str], list[Answer]] = {}
+        """By conversation and call, the answers to which this link's adapter has said nothing yet, in order."""
+
+    def joined(self) -> None:
+        """A new link begins: what was answered by the last one and not heard of is heard of no more."""
+        self._unheard.clear()
 
     def show(self, sent: Sent, tools: Sequence[str], link: int) -> None:
         """`tools`: what this host has published; `link`: the number of the link by which it came. An adapter that
@@ -95,13 +124,16 @@ class Screen:
         first = self._links.setdefault(what, link)
         return is_same and link > first
 
-    def answered(self, conversation_id: str, call_id: str) -> None:
+    def answered(self, conversation_id: str, call_id: str, payload: Mapping[str, Any]) -> Answer:
         """A person is about to answer: the card goes grey until the adapter says otherwise."""
+        answer = Answer(payload)
+        self._unheard.setdefault((conversation_id, call_id), []).append(answer)
         card = self.cards.get(call_id)
         if card is not None and card.conversation_id == conversation_id:
             card.enabled = False
         else:
             self._foreign[conversation_id, call_id] = None
+        return answer
 
     def said_in(self, conversation_id: str) -> list[Said]:
         return [one for one in self.said if one.conversation_id == conversation_id]
@@ -117,6 +149,7 @@ class Screen:
         self.cards[sent.call_id] = CardView(*(getattr(sent, name) for name in _SHOWN))
 
     def _show_state(self, sent: StateSent) -> None:
+        answer = self._heard(sent)
         card = self.cards.get(sent.call_id)
         if card is None or card.conversation_id != sent.conversation_id:
             # Of a call that this conversation does not show, so nobody's card changes.
@@ -128,9 +161,20 @@ class Screen:
             raise ValueError(f"the card {sent.call_id!r} has no state")
         if card.state not in ("emitted", sent.state):
             raise ValueError(f"the card {sent.call_id!r} was {card.state} and is now {sent.state}")
+        if answer is not None and sent.disposition == "accepted":
+            card.accepted = answer.payload
         card.states.append(sent)
         card.state = sent.state
         card.enabled = sent.state == "emitted"
+
+    def _heard(self, sent: StateSent) -> Answer | None:
+        """Which answer it is about: the adapter judges them in the order in which they were sent."""
+        waiting = self._unheard.get((sent.conversation_id, sent.call_id))
+        if sent.disposition is None or not waiting:
+            return None
+        answer = waiting.pop(0)
+        answer.told = sent
+        return answer
 
 
 _SHOWN = ("conversation_id", "call_id", "tool", "title", "prompt", "expires_at", "data")

@@ -5,9 +5,10 @@ user message names the script (the script whose word stands last in it; `*` when
 assistant messages after it is the step. A script that is over goes on with its last step.
 
 `Say` may quote what was said: `{prompt}` is the newest prompt, `{result}` the text of the newest tool message,
-`{results}` of all since the prompt, joined by blanks. `Call` asks for tools by the names that the server gave them:
-among the offered names it takes the same one, else the one that ends in `_` and that name (so one script serves every
-version of the agent); if none or several fit, it asks for the name as it is, as a model that makes one up.
+`{results}` of all since the prompt, joined by blanks; `{last}` is the last word of the prompt, also in the arguments of
+a `Call`, so that one script does what each of many prompts names. `Call` asks for tools by the names that the server
+gave them: among the offered names it takes the same one, else the one that ends in `_` and that name (so one script
+serves every version of the agent); if none or several fit, it asks for the name as it is, as a model that makes one up.
 Source: contract hermes, section 6.
 """
 
@@ -23,6 +24,7 @@ from typing import Any, TypeAlias
 from lasttick_fakes.http_json import shown
 
 ANY_PROMPT = "*"
+LAST = "{last}"
 STEPS_MAX = 100
 PIECE_CHARS = 16
 
@@ -128,13 +130,20 @@ def chosen(scripts: Mapping[str, Script], turn: Turn) -> Step | None:
 
 
 def spoken(step: Say, turn: Turn) -> str:
-    """The text with prompt and tools' results filled in; results are one line each: an agent's answer is its last line."""
-    filled = {
+    """The text with prompt and tools' results filled in; results are one line each: an answer is its last line."""
+    said = {
         "{prompt}": turn.prompt,
         "{result}": turn.results[-1] if turn.results else "",
         "{results}": " ".join(turn.results),
+        LAST: _last_word(turn),
     }
-    return re.sub(r"\{(?:prompt|results?)\}", lambda place: filled[place[0]], step.text)
+    return _filled(step.text, said)
+
+
+def asked_with(arguments: Mapping[str, Any], turn: Turn) -> dict[str, Any]:
+    """The arguments of a call with the prompt's last word filled in."""
+    last = {LAST: _last_word(turn)}
+    return {name: _filled(value, last) if isinstance(value, str) else value for name, value in arguments.items()}
 
 
 def offered_name(tool: str, offered: Sequence[str]) -> str:
@@ -190,6 +199,15 @@ _NO_STEP = (
     f"a step is {{}}; expected say (and {', '.join(_SAY[1:])}), "
     f"or call as a list of tool and arguments (and {', '.join(_CALL_STEP[1:])})"
 )
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    return re.sub(r"\{(?:prompt|results?|last)\}", lambda place: values.get(place[0], place[0]), text)
+
+
+def _last_word(turn: Turn) -> str:
+    words = turn.prompt.split()
+    return words[-1].rstrip(".") if words else ""
 
 
 def _check(well: bool, message: str) -> None:

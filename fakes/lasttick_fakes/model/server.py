@@ -43,6 +43,7 @@ from lasttick_fakes.model.script import (
     Script,
     Step,
     Turn,
+    asked_with,
     chosen,
     offered_name,
     parse_script,
@@ -205,9 +206,11 @@ async def _refused(request: Request, error: Exception) -> Response:
 def _message(asked: Asked, step: Step, turn: Turn) -> wire.Message:
     if isinstance(step, Say):
         return wire.Message(spoken(step, turn), step.reasoning, piece_chars=step.piece_chars)
-    return wire.Message(step.text, calls=_calls(step, asked))
+    return wire.Message(step.text, calls=_calls(step, asked, turn))
 
 
-def _calls(step: Call, asked: Asked) -> tuple[tuple[str, str], ...]:
+def _calls(step: Call, asked: Asked, turn: Turn) -> tuple[tuple[str, str], ...]:
     offered = asked.tools or ()
-    return tuple((offered_name(tool, offered), json.dumps(dict(arguments))) for tool, arguments in step.calls)
+    return tuple(
+        (offered_name(tool, offered), json.dumps(asked_with(arguments, turn))) for tool, arguments in step.calls
+    )

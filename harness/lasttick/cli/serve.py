@@ -97,8 +97,9 @@ def lineup(**options: Any) -> int:
     """Fields of `AdapterOptions`."""
     from lasttick.targets.lineup import serve
 
-    if options["response_timeout_s"] is not None:
-        check_seconds("--response-timeout", options["response_timeout_s"])
+    for option in ("response_timeout", "permission_life"):
+        if options[f"{option}_s"] is not None:
+            check_seconds(f"--{option.replace('_', '-')}", options[f"{option}_s"])
     with _refusals():
         serve.run_lineup(serve.AdapterOptions(**options), dict(os.environ))
     return PASSED

@@ -186,6 +186,10 @@ def serve_lineup(
     response_timeout: Annotated[
         float | None, typer.Option(metavar="S", help="How long the agent may be silent in a turn (default: 300).")
     ] = None,
+    permission_life: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="How long a permission can be answered; less than the agent waits (55)."),
+    ] = None,
     mutant: Mutant = None,
     tap: Tap = None,
 ) -> int:
@@ -193,7 +197,7 @@ def serve_lineup(
 
     The chat host comes to a WebSocket on loopback, one frame in each text message, or is at the standard streams, one
     in each line. The agent is started for the first message, with this environment. What is not given is taken from
-    LINEUP_AGENT, LINEUP_LEDGER, LINEUP_CWD and LINEUP_RESPONSE_TIMEOUT_S.
+    LINEUP_AGENT, LINEUP_LEDGER, LINEUP_CWD, LINEUP_RESPONSE_TIMEOUT_S and LINEUP_PERMISSION_LIFE_S.
     """
     from lasttick.cli.serve import lineup
 
@@ -206,6 +210,7 @@ def serve_lineup(
         stdio=stdio,
         events_port=events_port,
         response_timeout_s=response_timeout,
+        permission_life_s=permission_life,
         mutant=mutant,
         tap=tap,
     )

@@ -80,8 +80,11 @@ def model_card(payload: Mapping[str, Any], inventory: Inventory, wall: datetime)
         return Refused(str(error))
 
 
-def permission_card(asked: PermissionAsked, call_id: str, wall: datetime) -> Card | Refused:
-    """One action for each option that the agent offers, in its order, and none besides (C-2)."""
+def permission_card(
+    asked: PermissionAsked, call_id: str, wall: datetime, life: timedelta | None = None
+) -> Card | Refused:
+    """One action for each option that the agent offers, in its order, and none besides (C-2). `life`: for an agent that
+    waits longer or shorter than the one that `PERMISSION_LIFE` is for."""
     ids = [option.option_id for option in asked.options]
     if not ids:
         return Refused(NO_OPTIONS)
@@ -96,7 +99,7 @@ def permission_card(asked: PermissionAsked, call_id: str, wall: datetime) -> Car
         _title(asked.tool_call),
         "The agent asks before it does this. Nothing is done without your answer.",
         list(zip(action_ids(len(ids)), labels, strict=True)),
-        time_text(wall + PERMISSION_LIFE),
+        time_text(wall + (life or PERMISSION_LIFE)),
         source="permission",
         more_data={"subject": subject(asked.tool_call)},
     )

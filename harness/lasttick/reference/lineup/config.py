@@ -29,6 +29,7 @@ class LineupConfig:
 
     `agent`: the command that speaks ACP on its stdio. `cwd`: the folder that its sessions work in. `host`: `stdio`, or
     `ws://ADDRESS:PORT` to listen there (loopback; port 0: a free one). `response_timeout_s`: seconds without a frame.
+    `permission_life_s`: how long a permission can be answered, less than what the agent waits; None: 55 s (rule 2).
     """
 
     agent: tuple[str, ...]
@@ -36,6 +37,7 @@ class LineupConfig:
     cwd: Path
     host: str = STDIO
     response_timeout_s: float = RESPONSE_TIMEOUT_S
+    permission_life_s: float | None = None
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str], **options: Any) -> LineupConfig:
@@ -47,7 +49,9 @@ class LineupConfig:
             "host": environ.get("LINEUP_HOST") or STDIO,
         }
         if environ.get("LINEUP_RESPONSE_TIMEOUT_S"):
-            settings["response_timeout_s"] = _seconds(environ["LINEUP_RESPONSE_TIMEOUT_S"])
+            settings["response_timeout_s"] = _seconds(environ, "LINEUP_RESPONSE_TIMEOUT_S")
+        if environ.get("LINEUP_PERMISSION_LIFE_S"):
+            settings["permission_life_s"] = _seconds(environ, "LINEUP_PERMISSION_LIFE_S")
         config = cls(**{**settings, **options})
         config.check()
         return config
@@ -74,10 +78,9 @@ class LineupConfig:
             raise _wrong("LINEUP_CWD", f"{str(self.cwd)!r}, which is no folder", "the folder that the agent works in")
         if not self.ledger.parent.is_dir():
             raise _wrong("LINEUP_LEDGER", f"{str(self.ledger)!r}, in no folder", "a file in a folder that exists")
-        timeout_s = self.response_timeout_s
-        if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or not 0 < timeout_s <= SECONDS_MAX:
-            expected = f"a number of seconds above 0 and up to {SECONDS_MAX:g}"
-            raise _wrong("LINEUP_RESPONSE_TIMEOUT_S", repr(timeout_s), expected)
+        _check_seconds("LINEUP_RESPONSE_TIMEOUT_S", self.response_timeout_s)
+        if self.permission_life_s is not None:
+            _check_seconds("LINEUP_PERMISSION_LIFE_S", self.permission_life_s)
         _ = self.websocket
 
     def _no_host(self) -> ConfigError:
@@ -91,11 +94,16 @@ def _words(command: str) -> tuple[str, ...]:
         raise _wrong("LINEUP_AGENT", f"{command!r} ({error})", "a command as a shell reads it") from None
 
 
-def _seconds(text: str) -> float:
+def _seconds(environ: Mapping[str, str], name: str) -> float:
     try:
-        return float(text)
+        return float(environ[name])
     except ValueError:
-        raise _wrong("LINEUP_RESPONSE_TIMEOUT_S", repr(text), "a number of seconds") from None
+        raise _wrong(name, repr(environ[name]), "a number of seconds") from None
+
+
+def _check_seconds(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= SECONDS_MAX:
+        raise _wrong(name, repr(value), f"a number of seconds above 0 and up to {SECONDS_MAX:g}")
 
 
 def _loopback(address: str) -> bool:

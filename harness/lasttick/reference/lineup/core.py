@@ -8,6 +8,7 @@ Source: contract lineup C-1 to C-9, rules 1 to 7.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
 from lasttick.model.lineup.frames import INVENTORY, Cancel, Message, ResultFrame, read_frame
@@ -35,7 +36,8 @@ class Adapter:
     `agent_factory` makes the link to a new agent process, and knows its command and folder. The process is started for
     the first prompt, and again after it ended. `step` is called with the name of every commit and every frame, before
     and after it; what it raises kills the adapter at that instant. The adapter closes the ledger. `gateway` hears the
-    questions of a gateway-native source.
+    questions of a gateway-native source. `permission_life_s`: less than the agent waits before it denies by itself;
+    None: 55, for one that waits 60 (rule 2).
     """
 
     def __init__(
@@ -46,9 +48,11 @@ class Adapter:
         agent_factory: Callable[[], AgentLink],
         *,
         response_timeout_s: float = RESPONSE_TIMEOUT_S,
+        permission_life_s: float | None = None,
         step: Step | None = None,
     ) -> None:
-        self._shop = Workshop(ledger, clock, entropy, step)
+        life = None if permission_life_s is None else timedelta(seconds=permission_life_s)
+        self._shop = Workshop(ledger, clock, entropy, step, life)
         self._host = HostOut(self._shop)
         self._turns = Turns(self._shop, agent_factory, response_timeout_s)
         self.gateway = GatewayCards(self._shop, self._turns.cards, lambda: self._host.is_attached)

@@ -24,7 +24,11 @@ def ask(
 ) -> None:
     """The card of a request, or its refusal. `conversation_id` None: the session is none of ours."""
     wall = shop.clock.wall()
-    card = cards.permission_card(asked, shop.token("call_"), wall) if conversation_id else Refused(NOT_OURS)
+    card = (
+        cards.permission_card(asked, shop.token("call_"), wall, shop.permission_life)
+        if conversation_id
+        else Refused(NOT_OURS)
+    )
     if conversation_id is None or isinstance(card, Refused):
         _refuse(shop, process, conversation_id, asked, card.reason if isinstance(card, Refused) else NOT_OURS)
         return

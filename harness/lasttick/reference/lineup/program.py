@@ -38,7 +38,15 @@ async def run(
     Raises StartError when it cannot start, and what the door or the ledger raised.
     """
     ledger = Ledger(config.ledger, clock, durable=True)
-    adapter = Adapter(ledger, clock, entropy, agent_factory, response_timeout_s=config.response_timeout_s, step=step)
+    adapter = Adapter(
+        ledger,
+        clock,
+        entropy,
+        agent_factory,
+        response_timeout_s=config.response_timeout_s,
+        permission_life_s=config.permission_life_s,
+        step=step,
+    )
     try:
         await adapter.start()
         if ready is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any, TypeAlias, TypeVar
 
 from lasttick.model.lineup.frames import MESSAGE
@@ -21,9 +22,17 @@ Later: TypeAlias = list[Callable[[], None]]
 
 
 class Workshop:
-    """One adapter's own. `on_commit` is called after each change and its effects."""
+    """One adapter's own. `on_commit` is called after each change and its effects; `permission_life` None: as usual."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, entropy: Entropy, step: Step | None) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        entropy: Entropy,
+        step: Step | None,
+        permission_life: timedelta | None = None,
+    ) -> None:
+        self.permission_life = permission_life
         self.ledger = ledger
         self.clock = clock
         self._entropy = entropy

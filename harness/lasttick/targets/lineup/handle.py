@@ -14,7 +14,7 @@ from lasttick.targets.gateway.fakes import ModelHandle
 from lasttick.targets.gateway.wire import Reply, reply_of
 from lasttick.targets.lineup.ledger import LedgerRows
 from lasttick.targets.lineup.options import AgentEvent, LineupOptions, LineupPart
-from lasttick_fakes.host import ChatHost, Logged, NativeSource, Person
+from lasttick_fakes.host import ChatHost, Logged, NativeSource, Person, Wire
 
 if TYPE_CHECKING:
     from lasttick.targets.world import World
@@ -56,7 +56,11 @@ class Lineup:
 
     async def come(self) -> None:
         """The host joins the adapter. Raises ConnectionError."""
-        await self.host.come(await self._part.wire())
+        await self.host.come(await self.wire())
+
+    async def wire(self) -> Wire:
+        """A new link to the adapter, for a host. Raises ConnectionError."""
+        return await self._part.wire()
 
     async def leave(self) -> None:
         """The host hangs up; cards stay on its screen."""

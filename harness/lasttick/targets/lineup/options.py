@@ -36,6 +36,7 @@ class LineupOptions:
     config_yaml: str | None = None
     agent_environ: Mapping[str, str] = field(default_factory=dict)
     response_timeout_s: float | None = None
+    permission_life_s: float | None = None
     pace: float | None = None
     ask_s: float | None = None
 

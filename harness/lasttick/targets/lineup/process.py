@@ -76,6 +76,8 @@ class ProcessLineup:
         arguments += ["--ledger", str(options.ledger), "--cwd", str(options.files), "--events-port", "0"]
         if options.response_timeout_s is not None:
             arguments += ["--response-timeout", str(options.response_timeout_s)]
+        if options.permission_life_s is not None:
+            arguments += ["--permission-life", str(options.permission_life_s)]
         if self._world.mutant is not None:
             arguments += ["--mutant", self._world.mutant.id]
         if options.via == "lines":

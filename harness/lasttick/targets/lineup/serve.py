@@ -49,6 +49,7 @@ class AdapterOptions:
     stdio: bool = False
     events_port: int | None = None
     response_timeout_s: float | None = None
+    permission_life_s: float | None = None
     mutant: str | None = None
     tap: Path | None = None
 
@@ -119,12 +120,15 @@ def _config(options: AdapterOptions, environ: Mapping[str, str]) -> LineupConfig
         "LINEUP_CWD": options.cwd,
         "LINEUP_HOST": STDIO if options.stdio else f"ws://{options.host}:{options.port}",
         "LINEUP_RESPONSE_TIMEOUT_S": options.response_timeout_s,
+        "LINEUP_PERMISSION_LIFE_S": options.permission_life_s,
     }
     given = {name: str(value) for name, value in asked.items() if value is not None}
     try:
         return LineupConfig.from_env({**environ, **given})
     except StartError as error:
-        raise ServeError(f"{error} (as options: --agent, --ledger, --cwd, --host, --response-timeout)") from error
+        raise ServeError(
+            f"{error} (as options: --agent, --ledger, --cwd, --host, --response-timeout, --permission-life)"
+        ) from error
 
 
 async def _host(adapter: str, host: str, port: int) -> None:

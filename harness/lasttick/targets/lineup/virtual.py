@@ -182,6 +182,7 @@ class _Run:
                 world.chance,
                 self._link,
                 response_timeout_s=options.response_timeout_s or RESPONSE_TIMEOUT_S,
+                permission_life_s=options.permission_life_s,
                 step=self.steps,
             )
             await self._adapter.start()
