@@ -29,7 +29,16 @@ from .steps_crash import (
     twice,
 )
 
-ABOUT = {PERMISSION: "agent session/request_permission", MODEL: "agent session/prompt"}
+PERMISSION_FRAME = "session/request_permission"
+FRAMES = (
+    "agent initialize",
+    "agent session/new",
+    "agent session/prompt",
+    "host lineup.v1.tool.call",
+    "host lineup.v1.tool.state",
+    "host lineup.v1.message",
+)
+"""What any of these stories sends, at the least."""
 OWED = {
     PERMISSION: {TURN_LOST, CARD_CLOSED, MAY_NOT_HAVE_REACHED},
     MODEL: {TURN_LOST, CARD_CLOSED, NOT_REPEATED},
@@ -53,8 +62,9 @@ async def test_killed_at_every_commit_and_every_frame(world: World, name: str) -
     await whole.stop()
     print(f"{name}: {len(steps)} steps to die at")
     world.trace.emit("harness", "crash.matrix", None, story=name, steps=steps)
-    for frame in (ABOUT[name], "host lineup.v1.tool.call", "host lineup.v1.tool.state", "host lineup.v1.message"):
+    for frame in FRAMES:
         assert f"before frame: {frame}" in steps
+    assert (f"after frame: agent {PERMISSION_FRAME}" in steps) == (name == PERMISSION)
     commits = [step for step in steps if step.startswith("before commit: ")]
     assert [step for step in steps if step.startswith("after commit: ")] == [
         step.replace("before", "after") for step in commits
