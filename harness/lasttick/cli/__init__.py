@@ -150,7 +150,7 @@ def init(
         typer.Option(
             metavar="NAME",
             help="The nearest one: approval-http, lease-queue, mcp-gateway, seed-gateway, seed-hostagent, "
-            "seed-vaultclaw.",
+            "seed-lineup, seed-vaultclaw.",
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write it (default lasttick.toml).")] = None,
@@ -349,3 +349,11 @@ def bench_vaultclaw(quick: Quick = False, json: Json = False) -> int:
     from lasttick.cli.bench import vaultclaw
 
     return vaultclaw(quick=quick, as_json=json)
+
+
+@bench.command("lineup")
+def bench_lineup(quick: Quick = False, json: Json = False) -> int:
+    """What the ledger adds to a permission card, over bare commits of SQLite."""
+    from lasttick.cli.bench import lineup
+
+    return lineup(quick=quick, as_json=json)

@@ -314,9 +314,13 @@ def _call_row(row: tuple[Any, ...]) -> CallRow:
     )
 
 
+_encode: Final = json.JSONEncoder(ensure_ascii=False, default=repr).encode
+"""Made once: `json.dumps` with settings makes an encoder for each call."""
+
+
 def _json(value: Any) -> str:
     """As it was said, other than what no database can keep: half of a character pair."""
-    text = json.dumps(value, ensure_ascii=False, default=repr)
+    text = _encode(value)
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
