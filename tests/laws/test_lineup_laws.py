@@ -1,4 +1,4 @@
-"""What the laws show on the permission-card adapter: how much they judge, and the sentence for what a wrong version did."""
+"""What the laws show on the permission-card adapter: how much they judge, and what is said of a wrong version."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def asked_and_card(number: int, clock: SystemClock) -> tuple[PermissionAsked, Ca
 def card_writer(path: Path) -> Iterator[Maker]:
     """Writes one permission card, as the adapter does when the agent asks."""
     clock = SystemClock()
-    ledger = Ledger(path, clock)
+    ledger = Ledger(path, clock, durable=True)
     ledger.begin_epoch()
     numbers = itertools.count()
 
@@ -123,7 +123,7 @@ def card_writer(path: Path) -> Iterator[Maker]:
 def bare_writer(path: Path) -> Iterator[Maker]:
     """Commits the same five rows, made before, to the same tables."""
     clock = SystemClock()
-    db = opened(path)
+    db = opened(path, durable=True)
     numbers = itertools.count()
 
     def maker() -> Write:
@@ -156,7 +156,7 @@ def bare_writer(path: Path) -> Iterator[Maker]:
 @contextmanager
 def row_writer(path: Path) -> Iterator[Maker]:
     """Commits one short row."""
-    db = opened(path)
+    db = opened(path, durable=True)
     db.execute("CREATE TABLE one (number INTEGER PRIMARY KEY)")
     numbers = itertools.count()
 

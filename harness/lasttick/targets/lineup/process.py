@@ -175,7 +175,9 @@ class ProcessLineup:
         return {**here, **own, **agent_environ(options)}
 
     def _begin(self, arguments: Sequence[str], log: Path, environ: Mapping[str, str]) -> Any:
-        pipes = {} if self._fifos is None else {"out": self._fifos.out_path, "into": self._fifos.in_path}
+        pipes: dict[str, Any] = (
+            {} if self._fifos is None else {"out": self._fifos.out_path, "into": self._fifos.in_path}
+        )
         self._process = nursery().begin(arguments, log, environ, only=True, imports=IMPORTS, **pipes)
         return self._process
 
