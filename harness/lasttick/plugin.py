@@ -81,7 +81,7 @@ class Settings:
             )
 
 
-SYSTEMS = ("hostagent", "gateway", "vaultclaw")
+SYSTEMS = ("hostagent", "gateway", "vaultclaw", "lineup")
 COMMANDS = ("vaultclaw",)
 """Systems whose reference another program can replace: its whole surface is a public one."""
 REFERENCE = "hostagent=reference"

@@ -30,6 +30,7 @@ Commands:
   verify        Find what was changed in a run's evidence, and where.
   judge         Today's checks over a run's recorded traces.
   report        Render a run's HTML report again from disk.
+  reproduce     A recorded exchange, broken and fixed, side by side.
   explain       Show an id's text, source, scenarios and mutants.
   requirements  List every requirement with its scenarios and mutants.
   compare       Another program and this one, side by side.

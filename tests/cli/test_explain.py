@@ -92,7 +92,7 @@ def test_requirements_as_json_has_the_documented_shape(capsys: pytest.CaptureFix
     document = json.loads(told.out)
     assert list(document) == ["version", "requirements"]
     assert document["version"] == 1
-    assert len(document["requirements"]) == 66
+    assert len(document["requirements"]) == 85
     keys = ["id", "system", "laws", "text", "source", "scenarios", "mutants", "planned"]
     assert all(list(entry) == keys for entry in document["requirements"])
     by_id = {entry["id"]: entry for entry in document["requirements"]}

@@ -42,7 +42,7 @@ def test_without_a_pattern_every_system_is_played_and_what_no_mutant_shows_is_to
 ) -> None:
     systems = played(monkeypatch)
     assert run(None) == PASSED
-    assert systems == ["gateway", "hostagent", "vaultclaw"]
+    assert systems == ["gateway", "hostagent", "lineup", "vaultclaw"]
     said = capsys.readouterr().err
     assert "unproven claim: gateway/b on GW-02" in said
     count = len(catalogue())

@@ -78,9 +78,25 @@ RULINGS = {
 }
 # Those that a requirement's own text names.
 REQUIREMENTS = {"GW-09": ["gateway/redaction-off"], "VC-18": ["vaultclaw/search-route-asks-user"]}
-# All but GW-19, which needs the real agent program.
+# The permission-card contract names its wrong versions beside its rules, which have no ruling numbers.
+NAMED = {
+    "lineup": [
+        "terminal-create-succeeds",
+        "maps-by-kind",
+        "maps-by-position",
+        "deny-falls-back-to-first",
+        "card-outlives-agent",
+        "id-zero-is-none",
+        "pending-outlives-turn",
+        "expiry-approves",
+        "cards-gated-by-inventory",
+        "legacy-multi-card-answerable",
+    ]
+}
+# All but GW-19 and LU-18, which need the real agent program.
 IN_SCOPE = {
     "gateway": [f"GW-{number:02}" for number in (*range(1, 19), 20)],
+    "lineup": [f"LU-{number:02}" for number in (*range(1, 18), 19)],
     "vaultclaw": [f"VC-{number:02}" for number in range(1, 24)],
 }
 
@@ -94,6 +110,12 @@ def test_every_mutant_that_a_ruling_names_is_kept() -> None:
         for name in names
     }
     assert sorted(named - kept) == []
+
+
+def test_every_mutant_that_a_contract_names_by_itself_is_kept() -> None:
+    kept = [mutant.id for mutant in MUTANTS]
+    named = [f"{system}/{name}" for system, names in NAMED.items() for name in names]
+    assert [name for name in named if name not in kept] == []
 
 
 def test_every_mutant_that_a_requirement_names_is_kept() -> None:

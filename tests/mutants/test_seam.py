@@ -105,7 +105,7 @@ def test_each_mutant_changes_something_and_puts_all_of_it_back(mutant: Mutant) -
 
 def test_mutants_tell_what_they_get_wrong() -> None:
     for mutant in MUTANTS:
-        assert mutant.id.startswith(("hostagent/", "gateway/", "vaultclaw/")), mutant.id
+        assert mutant.id.startswith(("hostagent/", "gateway/", "lineup/", "vaultclaw/")), mutant.id
         assert len(mutant.text) > 20, mutant.id
         assert "\n" not in mutant.text, mutant.id
         assert find(mutant.id) == mutant

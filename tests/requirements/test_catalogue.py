@@ -15,11 +15,12 @@ def test_the_shipped_catalogue_is_whole() -> None:
     catalogue = load_catalogue()
     gateway = [f"GW-{number:02d}" for number in range(1, 21)]
     hostagent = [f"HA-{number:02d}" for number in range(1, 24)]
+    lineup = [f"LU-{number:02d}" for number in range(1, 20)]
     vaultclaw = [f"VC-{number:02d}" for number in range(1, 24)]
-    assert [entry.id for entry in catalogue.requirements] == [*gateway, *hostagent, *vaultclaw]
+    assert [entry.id for entry in catalogue.requirements] == [*gateway, *hostagent, *lineup, *vaultclaw]
     assert len(catalogue.laws) == 31
     planned = {entry.id: entry.planned for entry in catalogue.requirements if entry.planned not in (None, "gateway")}
-    assert list(planned) == ["GW-19", "HA-16", "HA-17", "HA-19", "HA-20", "HA-21"]
+    assert list(planned) == ["GW-19", "HA-16", "HA-17", "HA-19", "HA-20", "HA-21", "LU-18"]
     assert {law.planned for law in catalogue.laws} == {None}
     assert "HA-06" in catalogue
     assert "HA-99" not in catalogue

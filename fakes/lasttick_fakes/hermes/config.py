@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -25,6 +25,8 @@ ReadText: TypeAlias = Callable[[Path], str | None]
 DISCOVERY_S = 1.5
 CALL_S = 300.0
 CONNECT_S = 60.0
+CONTEXT_TOKENS = 200_000
+ALLOWLIST = "command_allowlist"
 _REFERENCE = re.compile(r"\$\{([^}]+)\}")
 
 
@@ -63,6 +65,10 @@ class Config:
     """All of them."""
     discovery_s: float
     show_reasoning: bool
+    context_tokens: int
+    approvals_mode: str
+    allowlist: tuple[str, ...]
+    """Classes of dangerous commands that a person allowed for good."""
 
 
 def read_text(path: Path) -> str | None:
@@ -86,6 +92,16 @@ def with_dotenv(environ: Mapping[str, str], read: ReadText) -> dict[str, str]:
         if equals and not name.startswith("#"):
             merged[name.strip()] = value.strip().strip("'\"")
     return merged
+
+
+def with_allowlist(text: str, allowlist: Sequence[str]) -> str:
+    """The file as the agent writes it again when something is allowed for good. Its comments are gone (section 4.4).
+
+    Not modelled: that 0.17.0 writes all its defaults into it.
+    """
+    data = yaml.safe_load(text)
+    data = data if isinstance(data, dict) else {}
+    return yaml.safe_dump({**data, ALLOWLIST: list(allowlist)}, sort_keys=False, allow_unicode=True)
 
 
 def load(environ: Mapping[str, str], read: ReadText, habits: Habits) -> tuple[Config, str | None]:
@@ -123,17 +139,21 @@ def _config(data: Mapping[str, Any], environ: Mapping[str, str], habits: Habits)
         base_url=str(model.get("base_url", "")).rstrip("/"),
         api_key=str(model.get("api_key", "")),
         servers=tuple(
-            _server(str(name), filled(entry, environ, habits))
+            server_of(str(name), filled(entry, environ, habits))
             for name, entry in servers.items()
             if isinstance(entry, dict) and _enabled(entry)
         ),
         server_names=tuple(str(name) for name in servers),
-        discovery_s=_seconds(data.get("mcp_discovery_timeout"), DISCOVERY_S),
+        discovery_s=_positive(data.get("mcp_discovery_timeout"), DISCOVERY_S),
         show_reasoning=bool(display.get("show_reasoning", habits.shows_reasoning)),
+        context_tokens=int(_positive(model.get("context_length"), CONTEXT_TOKENS)),
+        approvals_mode=str(_mapping(data.get("approvals")).get("mode", habits.approvals_mode)),
+        allowlist=tuple(str(one) for one in _list(data.get(ALLOWLIST))),
     )
 
 
-def _server(name: str, entry: Mapping[str, Any]) -> Server:
+def server_of(name: str, entry: Mapping[str, Any]) -> Server:
+    """A server by its entry, whose references are filled in already."""
     tools = _mapping(entry.get("tools"))
     include = tools.get("include")
     url, command = entry.get("url"), entry.get("command")
@@ -144,8 +164,8 @@ def _server(name: str, entry: Mapping[str, Any]) -> Server:
         env={str(key): str(value) for key, value in _mapping(entry.get("env")).items()},
         url=None if url is None else str(url),
         headers={str(key): str(value) for key, value in _mapping(entry.get("headers")).items()},
-        timeout_s=_seconds(entry.get("timeout"), CALL_S),
-        connect_s=_seconds(entry.get("connect_timeout"), CONNECT_S),
+        timeout_s=_positive(entry.get("timeout"), CALL_S),
+        connect_s=_positive(entry.get("connect_timeout"), CONNECT_S),
         include=frozenset(str(tool) for tool in _list(include)) if include else None,
         exclude=frozenset(str(tool) for tool in _list(tools.get("exclude"))),
         resources=_enabled({"enabled": tools.get("resources", True)}),
@@ -167,10 +187,10 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _seconds(value: Any, default_s: float) -> float:
+def _positive(value: Any, default: float) -> float:
     """A positive number, also as text; the default for anything else."""
     try:
         number = float(value)
     except (TypeError, ValueError):
-        return default_s
-    return number if number > 0 and math.isfinite(number) else default_s
+        return default
+    return number if number > 0 and math.isfinite(number) else default

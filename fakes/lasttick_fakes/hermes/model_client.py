@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import httpx
 
@@ -19,6 +19,14 @@ from lasttick_fakes.hermes.config import Config
 
 RETRY_AFTER_S = (2.0, 5.0)
 MAX_TOKENS = 65536
+
+
+Heard: TypeAlias = Callable[[str, str], None]
+"""A piece of an answer: text, reasoning."""
+
+
+def _deaf(text: str, reasoning: str) -> None:
+    """For those who wait for the whole answer."""
 
 
 class ModelFailed(Exception):
@@ -36,6 +44,7 @@ class Spoken:
     text: str = ""
     reasoning: str = ""
     calls: list[tuple[str, str, str]] = field(default_factory=list)
+    usage: Mapping[str, Any] = field(default_factory=dict)
 
     def as_message(self) -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": self.text}
@@ -55,15 +64,20 @@ class ModelClient:
         self._clock = clock
         self._http = http
 
-    async def ask(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> Spoken:
-        """Raises ModelFailed."""
+    async def ask(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]],
+        heard: Heard = _deaf,
+    ) -> Spoken:
+        """`heard` is told each piece as it comes. Raises ModelFailed."""
         body: dict[str, Any] = {"messages": list(messages), "model": self._config.model, "max_tokens": MAX_TOKENS}
         body |= {"stream": True, "stream_options": {"include_usage": True}}
         if tools:
             body["tools"] = list(tools)
         for wait_s in (*RETRY_AFTER_S, None):
             try:
-                return await self._once(body)
+                return await self._once(body, heard)
             except httpx.HTTPStatusError as error:
                 why = f"HTTP {error.response.status_code}: {_reason(error.response)}"
                 if error.response.status_code < 500 and error.response.status_code not in (408, 409, 429):
@@ -74,35 +88,52 @@ class ModelClient:
                 await self._clock.sleep(wait_s)
         raise ModelFailed(f"API call failed after 3 retries: {why}")
 
-    async def _once(self, body: Mapping[str, Any]) -> Spoken:
+    async def ask_aside(self, messages: Sequence[Mapping[str, Any]]) -> str | None:
+        """A request on the side: no tools, no stream, one try. None when no answer came."""
+        body = {"messages": list(messages), "model": self._config.model, "temperature": 0}
+        try:
+            response = await self._http.post(**self._request(body))
+            response.raise_for_status()
+            return str(response.json()["choices"][0]["message"]["content"])
+        except (httpx.HTTPError, ValueError, RecursionError, LookupError, TypeError):
+            return None
+
+    def _request(self, body: Mapping[str, Any]) -> dict[str, Any]:
         headers = {"authorization": f"Bearer {self._config.api_key}", "content-type": "application/json"}
         content = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
-        url = f"{self._config.base_url}/chat/completions"
-        async with self._http.stream("POST", url, content=content, headers=headers) as response:
+        return {"url": f"{self._config.base_url}/chat/completions", "content": content, "headers": headers}
+
+    async def _once(self, body: Mapping[str, Any], heard: Heard) -> Spoken:
+        async with self._http.stream("POST", **self._request(body)) as response:
             if response.is_error:
                 await response.aread()
             response.raise_for_status()
             spoken, calls = Spoken(), dict[int, list[str]]()
-            async for delta in _deltas(response):
-                spoken.text += _text(delta.get("content"))
-                spoken.reasoning += _text(delta.get("reasoning_content"))
+            async for frame, delta in _deltas(response):
+                if isinstance(frame.get("usage"), Mapping):
+                    spoken.usage = frame["usage"]
+                text, reasoning = _text(delta.get("content")), _text(delta.get("reasoning_content"))
+                spoken.text += text
+                spoken.reasoning += reasoning
+                heard(text, reasoning)
                 for piece in _mappings(delta.get("tool_calls")):
                     _add(calls.setdefault(_index(piece), ["", "", ""]), piece)
         spoken.calls = [(number, name, _compact(arguments)) for number, name, arguments in calls.values()]
         return spoken
 
 
-async def _deltas(response: httpx.Response) -> AsyncIterator[Mapping[str, Any]]:
-    """What each event adds; what is not as section 6 says adds nothing. Raises ValueError for what is no JSON."""
+async def _deltas(response: httpx.Response) -> AsyncIterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Each event with what it adds; what is not as section 6 says adds nothing. Raises ValueError for no JSON."""
     async for line in response.aiter_lines():
         name, _, data = line.partition(":")
         if name != "data" or data.strip() == "[DONE]":
             continue
         frame = json.loads(data)
-        for choice in _mappings(frame.get("choices") if isinstance(frame, Mapping) else None):
-            delta = choice.get("delta")
-            if isinstance(delta, Mapping):
-                yield delta
+        if not isinstance(frame, Mapping):
+            continue
+        deltas = [choice.get("delta") for choice in _mappings(frame.get("choices"))]
+        for delta in [delta for delta in deltas if isinstance(delta, Mapping)] or [{}]:
+            yield frame, delta
 
 
 def _add(call: list[str], piece: Mapping[str, Any]) -> None:

@@ -5,14 +5,14 @@ literal, what a stdio child inherits, discovery and how long it is waited for, t
 calls, time-outs, the breaker, calls that are made again when a server died, HTTP servers and lost sessions, what a
 reply looks like to the model, `terminal` with the agent's environment, the requests to the model and their
 repetition, the lines around the answer, exit status. Does not model: sampling and elicitation, `list_changed`,
-keepalive, OAuth, warnings about loops, approvals, every other tool of its own, memory, skills, sessions on disk, ACP,
-the process between agent and child, and the seconds that the program needs to start. Source: contract hermes,
-sections 1 to 3; tests/fakes/hermes.
+keepalive, OAuth, warnings about loops, approvals, every other tool of its own, memory, skills, sessions on disk, ACP
+(see `acp/`), the process between agent and child, and the seconds that the program needs to start. Source: contract
+hermes, sections 1 to 3; tests/fakes/hermes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import httpx
 
@@ -29,7 +29,7 @@ from lasttick_fakes.hermes.servers import ConfiguredServer, begin, discovered, e
 from lasttick_fakes.hermes.sessions import Session
 from lasttick_fakes.hermes.stdio import StdioSession
 from lasttick_fakes.hermes.turn import Turn
-from lasttick_fakes.hermes.versions import DEFAULT_VERSION, habits_of
+from lasttick_fakes.hermes.versions import DEFAULT_VERSION, Habits, habits_of
 
 HTTP_S = 600.0
 """How long one read of an answer may take."""
@@ -66,14 +66,7 @@ async def run_hermes(
 
     http = httpx.AsyncClient(transport=transport, trust_env=False, follow_redirects=True, timeout=HTTP_S)
 
-    async def connect(server: Server) -> Session:
-        if server.url is not None:
-            return HttpSession(server, http, habits)
-        if server.command is None:
-            raise OSError(f"mcp_servers.{server.name} has neither command nor url")
-        command, its_env = with_its_folder(server.command, child_env(environ, server.env))
-        return StdioSession(await children.start(command, server.args, its_env))
-
+    connect = connector(environ, children, http, habits)
     servers = [ConfiguredServer(server, connect, clock, habits) for server in config.servers]
     tasks = begin(servers)
     session_id = f"{clock.wall():%Y%m%d_%H%M%S}_{entropy.token_bytes(3).hex()}"
@@ -89,3 +82,19 @@ async def run_hermes(
         if transport is None:
             await http.aclose()
     return Finished(said.status, turn.warning + said.out, f"{trouble}{said.err}\nsession_id: {session_id}\n")
+
+
+def connector(
+    environ: Mapping[str, str], children: ChildPrograms, http: httpx.AsyncClient, habits: Habits
+) -> Callable[[Server], Awaitable[Session]]:
+    """What opens a session with a server, at its URL or as a child."""
+
+    async def connect(server: Server) -> Session:
+        if server.url is not None:
+            return HttpSession(server, http, habits)
+        if server.command is None:
+            raise OSError(f"mcp_servers.{server.name} has neither command nor url")
+        command, its_env = with_its_folder(server.command, child_env(environ, server.env))
+        return StdioSession(await children.start(command, server.args, its_env))
+
+    return connect

@@ -58,6 +58,7 @@ class ConfiguredServer:
         self._failures = 0
         self._opened_ns = 0
         self._dead = False
+        self._one_at_a_time = asyncio.Lock()
         self._renewal: asyncio.Task[None] | None = None
 
     async def discover(self) -> None:
@@ -75,7 +76,12 @@ class ConfiguredServer:
                 return await self._hang_up()
 
     async def call(self, offered: Offered, arguments: Mapping[str, Any]) -> str:
-        """What the model gets to read, still without its envelope."""
+        """What the model gets to read, still without its envelope. Waits for the call before it: sessions share it."""
+        async with self._one_at_a_time:
+            return await self._judged(offered, arguments)
+
+    async def _judged(self, offered: Offered, arguments: Mapping[str, Any]) -> str:
+        """The call, unless the breaker is open; and what it makes of the breaker."""
         left_s = self._breaker_left_s()
         if left_s > 0:
             return replies.of_open_breaker(self.server.name, self._failures, max(1, int(left_s)))

@@ -118,7 +118,7 @@ class Turn:
 
     async def _call(self, name: str, text: str) -> str:
         """What the model reads of one tool call."""
-        arguments = _object(text)
+        arguments = arguments_of(text)
         if arguments is None:
             return json.dumps({"error": f"Invalid JSON arguments: {text[:80]}"})
         if name in self._owners:
@@ -128,7 +128,8 @@ class Turn:
         return builtin.not_modelled(name)
 
 
-def _object(text: str) -> dict[str, Any] | None:
+def arguments_of(text: str) -> dict[str, Any] | None:
+    """The object that a call's text stands for; None when it stands for none."""
     try:
         value = json.loads(text or "{}")
     except (ValueError, RecursionError):

@@ -37,6 +37,18 @@ class Habits:
     """A result that holds the envelope's own end is changed so that it does not."""
     repeats_lost_calls: bool
     """A call that met a forgotten session is made again in a new one."""
+    approvals_mode: str
+    """Who judges a dangerous command when the configuration does not say: `manual`, `smart` or `off`."""
+    asks_before_v4a: bool
+    """A patch in V4A form needs a person's yes over ACP like every other edit."""
+    asks_after_smart_deny: bool
+    """A command that the helper model denied is put to a person, who may allow it once."""
+    remembers_smart_approvals: bool
+    """What the helper model approved is not judged again in that session, nor anything of its class (read)."""
+    repeats_reasoning: bool
+    """What the model thought goes back to it with the conversation."""
+    keeps_interrupted_text: bool
+    """What the model had said when it was interrupted stays in the conversation, and gives it a title."""
 
     def tool_name(self, server: str, tool: str) -> str:
         """What the model calls it. Not injective: see `folded`."""
@@ -55,6 +67,12 @@ HABITS: dict[str, Habits] = {
         reads_resources=False,
         guards_envelope=False,
         repeats_lost_calls=False,
+        approvals_mode="manual",
+        asks_before_v4a=False,
+        asks_after_smart_deny=False,
+        remembers_smart_approvals=True,
+        repeats_reasoning=True,
+        keeps_interrupted_text=False,
     ),
     "0.19.0": Habits(
         joint="__",
@@ -67,6 +85,12 @@ HABITS: dict[str, Habits] = {
         reads_resources=True,
         guards_envelope=True,
         repeats_lost_calls=True,
+        approvals_mode="smart",
+        asks_before_v4a=True,
+        asks_after_smart_deny=True,
+        remembers_smart_approvals=False,
+        repeats_reasoning=False,
+        keeps_interrupted_text=True,
     ),
 }
 

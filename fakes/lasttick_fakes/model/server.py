@@ -14,7 +14,8 @@ is what stands behind the last `__` of a tool's name: agents put their server's 
 tools, and a server its own groups before that.
 
 Fidelity. Models: the request and answer bytes that the real agent exchanges with such a server, streamed or whole,
-tool calls, reasoning, helper requests that use up no step, slowness. Does not model: a mind (it obeys its script,
+tool calls, reasoning, helper requests that use up no step (and have scripts of their own), slowness at the start and
+between the pieces of a stream. Does not model: a mind (it obeys its script,
 whatever a tool result tells it to do), token counts, rate limits, keys (it takes any, and records it). It
 fails closed: a prompt for which there is no script is refused. Shown against an agent by tests/fakes/model and
 tests/fakes/hermes.
@@ -23,12 +24,12 @@ tests/fakes/hermes.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from lasttick.ports import Clock
@@ -41,6 +42,8 @@ from lasttick_fakes.model.script import (
     Say,
     Script,
     Step,
+    Turn,
+    asked_with,
     chosen,
     offered_name,
     parse_script,
@@ -67,7 +70,10 @@ class FakeModel:
     ) -> None:
         self._clock = clock
         self._on_event = on_event
-        self._scripts = {script.word: script for script in scripts}
+        self._scripts: dict[str, Script] = {}
+        self._helpers: dict[str, Script] = {}
+        for script in scripts:
+            self._put(script)
         self._asked: list[Asked] = []
         self._count = 0
         self._app = Starlette(
@@ -87,9 +93,9 @@ class FakeModel:
 
     # -- for tests in the same process
 
-    def script(self, word: str, *steps: Step) -> None:
-        """Say this from now on to prompts with `word` in them. Raises BadScript."""
-        self._scripts[word] = Script(word, steps)
+    def script(self, word: str, *steps: Step, helper: bool = False) -> None:
+        """Say this from now on to prompts with `word` in them; `helper`: to requests on the side. Raises BadScript."""
+        self._put(Script(word, steps, helper))
 
     def requests(self, after: int = 0) -> list[Asked]:
         """The chat requests with a larger `seq`."""
@@ -98,7 +104,11 @@ class FakeModel:
     def reset(self) -> None:
         """Forget scripts and requests. Seqs go on."""
         self._scripts.clear()
+        self._helpers.clear()
         self._asked.clear()
+
+    def _put(self, script: Script) -> None:
+        (self._helpers if script.helper else self._scripts)[script.word] = script
 
     # -- the agent's side
 
@@ -111,21 +121,37 @@ class FakeModel:
         if self._on_event is not None:
             tools = None if asked.tools is None else list(asked.tools)
             self._on_event("model.request", {"seq": asked.seq, "tools": tools, "messages": asked.messages})
-        return _response(asked, await self._message(asked), int(self._clock.wall().timestamp()))
-
-    async def _message(self, asked: Asked) -> wire.Message:
-        if asked.helper:
-            return wire.Message(HELPER_ANSWER)
         turn = turn_of(asked.messages)
+        step = self._step(asked, turn)
+        if step.after_s > 0:
+            await self._clock.sleep(step.after_s)
+        return self._response(asked, step, _message(asked, step, turn), int(self._clock.wall().timestamp()))
+
+    def _step(self, asked: Asked, turn: Turn) -> Step:
+        """Raises Refused."""
+        if asked.helper:
+            return chosen(self._helpers, turn) or Say(HELPER_ANSWER)
         step = chosen(self._scripts, turn)
         if step is None:
             known = ", ".join(sorted(self._scripts)) or "none"
             raise Refused(400, f"no script for the prompt {shown(turn.prompt)}; known words: {known}; PUT /scripts")
-        if step.after_s > 0:
-            await self._clock.sleep(step.after_s)
-        if isinstance(step, Say):
-            return wire.Message(spoken(step, turn), step.reasoning)
-        return wire.Message(calls=_calls(step, asked))
+        return step
+
+    def _response(self, asked: Asked, step: Step, message: wire.Message, created: int) -> Response:
+        model = asked.body.get("model")
+        model = model if isinstance(model, str) else MODEL
+        if not asked.body.get("stream"):
+            return answer(wire.whole(message, asked.seq, model, created))
+        events = list(wire.events(message, asked.seq, model, created))
+        if isinstance(step, Say) and step.every_s > 0:
+            return StreamingResponse(self._paced(events, step.every_s), media_type="text/event-stream")
+        return Response(b"".join(data for data, _ in events), media_type="text/event-stream")
+
+    async def _paced(self, events: Iterable[tuple[bytes, bool]], every_s: float) -> AsyncIterator[bytes]:
+        for data, goes_on in events:
+            yield data
+            if goes_on:
+                await self._clock.sleep(every_s)
 
     async def _models(self, request: Request) -> Response:
         return answer({"object": "list", "data": [{"id": MODEL, "object": "model", "owned_by": "lasttick"}]})
@@ -156,7 +182,7 @@ class FakeModel:
             script = parse_script(parse_object(await read_body(request)))
         except BadScript as error:
             raise Refused(400, str(error)) from None
-        self._scripts[script.word] = script
+        self._put(script)
         return answer({"ok": True})
 
     async def _reset(self, request: Request) -> Response:
@@ -177,14 +203,14 @@ async def _refused(request: Request, error: Exception) -> Response:
     return answer({"error": {"message": str(error), "type": "invalid_request_error"}}, error.status)
 
 
-def _calls(step: Call, asked: Asked) -> tuple[tuple[str, str], ...]:
+def _message(asked: Asked, step: Step, turn: Turn) -> wire.Message:
+    if isinstance(step, Say):
+        return wire.Message(spoken(step, turn), step.reasoning, piece_chars=step.piece_chars)
+    return wire.Message(step.text, calls=_calls(step, asked, turn))
+
+
+def _calls(step: Call, asked: Asked, turn: Turn) -> tuple[tuple[str, str], ...]:
     offered = asked.tools or ()
-    return tuple((offered_name(tool, offered), json.dumps(dict(arguments))) for tool, arguments in step.calls)
-
-
-def _response(asked: Asked, message: wire.Message, created: int) -> Response:
-    model = asked.body.get("model")
-    model = model if isinstance(model, str) else MODEL
-    if not asked.body.get("stream"):
-        return answer(wire.whole(message, asked.seq, model, created))
-    return Response(b"".join(wire.events(message, asked.seq, model, created)), media_type="text/event-stream")
+    return tuple(
+        (offered_name(tool, offered), json.dumps(asked_with(arguments, turn))) for tool, arguments in step.calls
+    )

@@ -11,18 +11,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-PIECE = 16
-"""Characters of content per chunk."""
+from lasttick_fakes.model.script import PIECE_CHARS
+
 USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What the model says: a text, or tool calls as (name, arguments in JSON)."""
+    """What the model says: a text, tool calls as (name, arguments in JSON), or both."""
 
     text: str = ""
     reasoning: str = ""
     calls: Sequence[tuple[str, str]] = ()
+    piece_chars: int = PIECE_CHARS
+    """Characters of content per chunk."""
 
     @property
     def finish_reason(self) -> str:
@@ -40,20 +42,22 @@ def whole(message: Message, number: int, model: str, created: int) -> dict[str, 
     return _frame("chat.completion", number, model, created, [choice], USAGE)
 
 
-def events(message: Message, number: int, model: str, created: int) -> Iterator[bytes]:
-    """The same as server-sent events."""
+def events(message: Message, number: int, model: str, created: int) -> Iterator[tuple[bytes, bool]]:
+    """The same as server-sent events, and whether another piece of the text comes after each."""
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
     if message.reasoning:
         deltas.append({"reasoning_content": message.reasoning})
-    deltas += [{"content": message.text[at : at + PIECE]} for at in range(0, len(message.text), PIECE)]
+    piece, before = message.piece_chars, len(deltas)
+    deltas += [{"content": message.text[at : at + piece]} for at in range(0, len(message.text), piece)]
+    goes_on = range(before, len(deltas) - 1)
     for at, call in enumerate(_calls(message, number)):
         deltas.append({"tool_calls": [{"index": at, **call}]})
     frames: list[list[dict[str, Any]]] = [[{"index": 0, "delta": delta, "finish_reason": None}] for delta in deltas]
     frames.append([{"index": 0, "delta": {}, "finish_reason": message.finish_reason}])
-    for choices in frames:
-        yield _event(_frame("chat.completion.chunk", number, model, created, choices, None))
-    yield _event(_frame("chat.completion.chunk", number, model, created, [], USAGE))
-    yield b"data: [DONE]\n\n"
+    for at, choices in enumerate(frames):
+        yield _event(_frame("chat.completion.chunk", number, model, created, choices, None)), at in goes_on
+    yield _event(_frame("chat.completion.chunk", number, model, created, [], USAGE)), False
+    yield b"data: [DONE]\n\n", False
 
 
 def _calls(message: Message, number: int) -> list[dict[str, Any]]:

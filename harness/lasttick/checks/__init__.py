@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from lasttick.checks.exclusive import STANDING, exclusive, own_turn
 from lasttick.checks.history import DriverCall, History, histories
+from lasttick.checks.once_only import once_only
 from lasttick.checks.seen import Sight, seen
 from lasttick.checks.silence import silence
 from lasttick.checks.untouched import untouched
@@ -22,6 +23,7 @@ __all__ = [
     "as_word",
     "exclusive",
     "histories",
+    "once_only",
     "own_turn",
     "seen",
     "silence",
@@ -34,5 +36,5 @@ __all__ = [
 def standing(events: Sequence[Event]) -> tuple[Callable[[Sequence[Event]], Verdict], ...]:
     """The checks that judge every trace of this kind, when it is made and when it is judged again."""
     kinds = dict.fromkeys(event.kind for event in events)
-    others = {"gateway.call": untouched, "vault.approval": silence}
+    others = {"gateway.call": untouched, "vault.approval": silence, "host.frame": once_only}
     return (*STANDING, *(check for kind, check in others.items() if kind in kinds))

@@ -150,7 +150,7 @@ def init(
         typer.Option(
             metavar="NAME",
             help="The nearest one: approval-http, lease-queue, mcp-gateway, seed-gateway, seed-hostagent, "
-            "seed-vaultclaw.",
+            "seed-lineup, seed-vaultclaw.",
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write it (default lasttick.toml).")] = None,
@@ -208,6 +208,31 @@ def report(
     from lasttick.cli.evidence import report as render_report
 
     return render_report(run, out)
+
+
+@app.command()
+def reproduce(
+    id: Annotated[str | None, typer.Argument(metavar="[EXCHANGE]", help="A04A-09, A04A-10 or A04A-11.")] = None,
+    content: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What is written or typed, in place of the recorded text.")
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where reproduced/ goes.")] = Path("reports"),
+    seed: Annotated[int, typer.Option(help="Same seed, same evidence.")] = 1,
+    ledger: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Instead: what a copied ledger says, as JSON.")
+    ] = None,
+    model_log: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --ledger: the model's log, for bytes that were written.")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """A recorded exchange, broken and fixed, side by side."""
+    from lasttick.cli.reproduce import columns_of
+    from lasttick.cli.reproduce import reproduce as play
+
+    if ledger is not None:
+        return columns_of(ledger, model_log)
+    return play(id, content=content, out=out, seed=seed, as_json=json)
 
 
 @app.command()
@@ -324,3 +349,11 @@ def bench_vaultclaw(quick: Quick = False, json: Json = False) -> int:
     from lasttick.cli.bench import vaultclaw
 
     return vaultclaw(quick=quick, as_json=json)
+
+
+@bench.command("lineup")
+def bench_lineup(quick: Quick = False, json: Json = False) -> int:
+    """What the ledger adds to a permission card, over bare commits of SQLite."""
+    from lasttick.cli.bench import lineup
+
+    return lineup(quick=quick, as_json=json)

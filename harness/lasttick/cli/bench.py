@@ -60,6 +60,13 @@ def vaultclaw(*, quick: bool, as_json: bool) -> int:
     return PASSED
 
 
+def lineup(*, quick: bool, as_json: bool) -> int:
+    from lasttick.bench import lineup, rounds
+
+    run(lambda told: lineup.measure(rounds.QUICK if quick else rounds.FULL, told), as_json)
+    return PASSED
+
+
 def run(measure: Measure, as_json: bool) -> dict[str, Any]:
     """Measure with progress on standard error; then JSON or a table on standard output."""
     from lasttick.bench import table

@@ -93,6 +93,33 @@ def third_party(*, port: int, host: str) -> int:
     return PASSED
 
 
+def lineup(**options: Any) -> int:
+    """Fields of `AdapterOptions`."""
+    from lasttick.targets.lineup import serve
+
+    for option in ("response_timeout", "permission_life"):
+        if options[f"{option}_s"] is not None:
+            check_seconds(f"--{option.replace('_', '-')}", options[f"{option}_s"])
+    with _refusals():
+        serve.run_lineup(serve.AdapterOptions(**options), dict(os.environ))
+    return PASSED
+
+
+def hermes(*, version: str | None) -> int:
+    from lasttick.targets.lineup import serve
+
+    with _refusals():
+        return serve.run_hermes(dict(os.environ), version=version)
+
+
+def chat_host(*, adapter: str, port: int, host: str) -> int:
+    from lasttick.targets.lineup import serve
+
+    with _refusals():
+        serve.run_host(adapter=adapter, host=host, port=port)
+    return PASSED
+
+
 def vaultclaw(*, mutant: str | None) -> int:
     from lasttick.targets.vaultclaw import serve
 

@@ -170,6 +170,79 @@ def serve_third_party(port: Port = 8773, host: Host = LOOPBACK) -> int:
     return third_party(port=port, host=host)
 
 
+@serve.command("lineup")
+def serve_lineup(
+    agent: Annotated[str | None, typer.Option(metavar="COMMAND", help="An ACP agent, as in 'hermes acp'.")] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="For the next start (default: lineup.sqlite).")
+    ] = None,
+    cwd: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the agent works (default: here).")] = None,
+    port: Port = 8780,
+    host: Host = LOOPBACK,
+    stdio: Annotated[bool, typer.Option("--stdio", help="The chat host is at standard input and output.")] = False,
+    events_port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Where the agent's own gateway may ask (JSON lines).")
+    ] = None,
+    response_timeout: Annotated[
+        float | None, typer.Option(metavar="S", help="How long the agent may be silent in a turn (default: 300).")
+    ] = None,
+    permission_life: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="How long a permission can be answered; less than the agent waits (55)."),
+    ] = None,
+    mutant: Mutant = None,
+    tap: Tap = None,
+) -> int:
+    """The permission-card adapter: an agent that speaks ACP at one side, a chat host that shows cards at the other.
+
+    The chat host comes to a WebSocket on loopback, one frame in each text message, or is at the standard streams, one
+    in each line. The agent is started for the first message, with this environment. What is not given is taken from
+    LINEUP_AGENT, LINEUP_LEDGER, LINEUP_CWD, LINEUP_RESPONSE_TIMEOUT_S and LINEUP_PERMISSION_LIFE_S.
+    """
+    from lasttick.cli.serve import lineup
+
+    return lineup(
+        agent=agent,
+        ledger=ledger,
+        cwd=cwd,
+        port=port,
+        host=host,
+        stdio=stdio,
+        events_port=events_port,
+        response_timeout_s=response_timeout,
+        permission_life_s=permission_life,
+        mutant=mutant,
+        tap=tap,
+    )
+
+
+@serve.command("hermes")
+def serve_hermes(
+    version: Annotated[
+        str | None, typer.Option(metavar="X.Y.Z", help="Whose habits: 0.17.0 or 0.19.0 (default).")
+    ] = None,
+) -> int:
+    """A fake `hermes acp` on standard input and output; HERMES_HOME holds its config.yaml."""
+    from lasttick.cli.serve import hermes
+
+    return hermes(version=version)
+
+
+@serve.command("host")
+def serve_host(
+    adapter: Annotated[str, typer.Option(metavar="URL", help="The adapter's WebSocket.")] = "ws://127.0.0.1:8780",
+    port: Port = 8781,
+    host: Host = LOOPBACK,
+) -> int:
+    """A fake chat host with a person before it: GET /cards, POST /conversations/ID/click, and everything it saw.
+
+    POST /conversations/ID/say {"text": ...} begins; GET /log has every frame of both directions.
+    """
+    from lasttick.cli.serve import chat_host
+
+    return chat_host(adapter=adapter, port=port, host=host)
+
+
 @serve.command("vaultclaw")
 def serve_vaultclaw(mutant: Mutant = None) -> int:
     """The vault MCP server: on standard input and output, or over HTTP when ACCORDS_MCP_HTTP_ADDR is set.

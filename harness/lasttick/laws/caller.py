@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from lasttick.laws import binding as bindings
 from lasttick.laws.conditions import outcome_of
 from lasttick.laws.profiles.profile import Binding, CallerSpec, Outcome, Poll
-from lasttick.laws.reply import NotFound, Reply, find
+from lasttick.laws.reply import NotFound, Reply, find, lost
 from lasttick.laws.said import Mark, Said
 from lasttick.laws.verdict import NotApplicable, Unfound
 
@@ -235,9 +235,12 @@ class Caller:
         profile = self.target.deployment.profile
         deadline_s = self.target.now_s + poll.within_s
         pending_s: float | None = None
+        wire = self.wire
         while True:
             message = bindings.message_of(poll, names, verb, profile.target.timeout_s)
             read_s = self.target.now_s
+            if wire.is_over:
+                return lost("its session was cut between two readings"), "lost", pending_s
             reply = await self._send(verb, message)
             outcome = outcome_of(reply, poll.outcomes, binding.outcomes, profile.outcomes)
             if bindings.is_decided(poll, reply, outcome):

@@ -6,7 +6,9 @@ Source: contract laws, "How a law reaches a system".
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from lasttick.laws.deployment import Controls, Deployment
@@ -17,11 +19,15 @@ from lasttick.laws.said import Effect
 from lasttick.laws.servers.origin import Listen, on_loopback, on_network
 from lasttick.laws.target import Target
 from lasttick.laws.verdict import some_case
+from lasttick.ports import AsgiApp
 from lasttick.targets.world import World
+from lasttick_fakes.host import HostApp
+from lasttick_fakes.model import Call
 
 Law: TypeAlias = Callable[..., Awaitable[None]]
 TTL_S = {"virtual": 20.0, "process": 2.0}
 TIMEOUT_S = {"virtual": 20.0, "process": 3.0}
+CARD_S = {"virtual": 55.0, "process": 3.0}
 ORG, OTHER_ORG, ORDER = "org-a", "org-b", "A-1"
 TENANT, OTHER_TENANT = "acme", "globex"
 DEVICES = ("phone-1=android", "phone-2=android", "ipad-1=ios@2")
@@ -132,6 +138,47 @@ async def vaultclaw(world: World) -> Deployment:
     )
 
 
+async def lineup(world: World) -> Deployment:
+    """A permission-card adapter, whose agent writes the file that a prompt names, and a chat host at its other side.
+    A card can be answered for 55 s (3 s in process mode).
+    """
+    running = await world.lineup(permission_life_s=CARD_S[world.mode])
+    await running.model.script("lasttick", Call.one("write_file", path="{last}", content="{last}"), "Written.")
+    await running.model.script("*", "That is no answer to a card.")
+    url = await _listening(world, HostApp(running.host, running.wire))
+    loaded: Loaded = loads(
+        profile_text("seed-lineup"),
+        "seed-lineup",
+        {"LASTTICK_TARGET_URL": url, "LASTTICK_APPROVAL_TIMEOUT_S": f"{CARD_S[world.mode]:g}"},
+    )
+
+    async def effects() -> Sequence[Effect]:
+        wrote = running.agent_log("hermes.wrote")
+        return effects_of([_write(event.t_ns, event.data["path"], running.files) for event in wrote])
+
+    return Deployment(
+        loaded.profile,
+        run="ref",
+        secrets=loaded.secrets,
+        transport=world.transport(),
+        controls=Controls(restart=running.restart, effects=effects),
+        redact=world.trace.redact,
+    )
+
+
+async def _listening(world: World, app: AsgiApp) -> str:
+    """Its origin, until the world ends."""
+    ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def serve() -> None:
+        async with listen_in(world)(app) as url:
+            ready.set_result(url)
+            await asyncio.Event().wait()
+
+    world.start(serve())
+    return await ready
+
+
 def listen_in(world: World) -> Listen:
     """How the parts of a world reach a server of a law's own."""
     if world.mode != "virtual":
@@ -143,9 +190,10 @@ SYSTEMS: dict[str, Callable[[World], Awaitable[Deployment]]] = {
     "hostagent": hostagent,
     "gateway": gateway,
     "vaultclaw": vaultclaw,
+    "lineup": lineup,
 }
 GROUPS: dict[str, tuple[str, ...]] = {
-    "approval": ("vaultclaw",),
+    "approval": ("vaultclaw", "lineup"),
     "lease": ("hostagent",),
     "session": ("hostagent",),
     "tools": ("hostagent",),
@@ -178,6 +226,11 @@ def on_reference(law: Law, law_id: str, system: str, tell: Callable[[Target], No
             await target.close()
 
     return play
+
+
+def _write(t_ns: int, path: str, folder: Path) -> dict[str, Any]:
+    """An edit that the agent made, with what is on the disk by now."""
+    return {"mark": path, "at_ns": t_ns, "args": {"path": path, "content": (folder / path).read_text()}}
 
 
 def _row(entry: Any) -> dict[str, Any]:

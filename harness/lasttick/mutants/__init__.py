@@ -68,9 +68,10 @@ class UnknownMutant(Exception):
 
 def catalogue() -> list[Mutant]:
     """All mutants, sorted by id."""
-    from lasttick.mutants import gateway, hostagent, vaultclaw
+    from lasttick.mutants import gateway, hostagent, lineup, vaultclaw
 
-    return sorted([*gateway.MUTANTS, *hostagent.MUTANTS, *vaultclaw.MUTANTS], key=lambda mutant: mutant.id)
+    systems = (gateway, hostagent, lineup, vaultclaw)
+    return sorted((mutant for system in systems for mutant in system.MUTANTS), key=lambda mutant: mutant.id)
 
 
 def find(mutant_id: str) -> Mutant:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from lasttick.targets.gateway.options import GatewayOptions, GatewayPart
     from lasttick.targets.gateway.process import ProcessGateway
     from lasttick.targets.gateway.secrets import Secrets
+    from lasttick.targets.lineup.options import LineupOptions, LineupPart
+    from lasttick.targets.lineup.process import ProcessLineup
     from lasttick.targets.vaultclaw.options import VaultParts
 
 SETTLE_S = 0.15
@@ -71,6 +73,7 @@ class ProcessWorld(World):
         """What the cloud had written when it was stopped at the world's end."""
         self._logs: list[Path] = []
         self._gateway: ProcessGateway | None = None
+        self._lineup_parts: list[ProcessLineup] = []
         self._vault: VaultParts | None = None
 
     # -- time
@@ -116,6 +119,12 @@ class ProcessWorld(World):
         self._gateway = ProcessGateway(self, options, number, secrets)
         return self._gateway
 
+    def lineup_part(self, options: LineupOptions, number: int) -> LineupPart:
+        from lasttick.targets.lineup.process import ProcessLineup
+
+        self._lineup_parts.append(ProcessLineup(self, options, number))
+        return self._lineup_parts[-1]
+
     def vault_parts(self) -> VaultParts:
         from lasttick.targets.vaultclaw.process import ProcessVaultParts
 
@@ -149,7 +158,7 @@ class ProcessWorld(World):
         self._spawned += 1
         log = self.path / f"{name}-{self._spawned}.log"
         child = Child(arguments, log, environ, begin=begin or nursery().begin)
-        if arguments[0] in ("hostagent", "gateway", "agent"):
+        if arguments[0] in ("hostagent", "gateway", "agent", "lineup"):
             self._logs.append(child.log)
         try:
             while (ready := child.poll_ready()) is None:
@@ -214,7 +223,7 @@ class ProcessWorld(World):
         rack = _http("GET", f"{self.rack_url}/v1/log")["log"]
         cloud = self._cloud_says() if self._cloud_log is None else self._cloud_log
         others = []
-        for parts in (self._gateway, self._vault):
+        for parts in (self._gateway, self._vault, *self._lineup_parts):
             others += [] if parts is None else parts.history(lambda url: _http("GET", url))
         return tell(self.trace, rack, cloud, self._start_ns, self._start_wall, others)
 

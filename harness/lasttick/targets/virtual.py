@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from lasttick.targets.gateway.client import ClientRung
     from lasttick.targets.gateway.options import GatewayOptions, GatewayPart
     from lasttick.targets.gateway.secrets import Secrets
+    from lasttick.targets.lineup.options import LineupOptions, LineupPart
     from lasttick.targets.vaultclaw.catalog_rung import CatalogRung
     from lasttick.targets.vaultclaw.options import VaultParts
 
@@ -147,6 +148,11 @@ class VirtualWorld(World):
         from lasttick.targets.gateway.virtual import VirtualGateway  # brings a database, which few worlds need
 
         return VirtualGateway(self, options, number, secrets)
+
+    def lineup_part(self, options: LineupOptions, number: int) -> LineupPart:
+        from lasttick.targets.lineup.virtual import VirtualLineup  # brings the ACP library, which few worlds need
+
+        return VirtualLineup(self, options, number)
 
     @functools.cached_property
     def _vault_parts(self) -> VaultParts:

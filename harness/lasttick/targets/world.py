@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from lasttick.targets.gateway.handle import Gateway
     from lasttick.targets.gateway.options import GatewayOptions, GatewayPart
     from lasttick.targets.gateway.secrets import Secrets
+    from lasttick.targets.lineup.handle import Lineup
+    from lasttick.targets.lineup.options import LineupOptions, LineupPart
     from lasttick.targets.vaultclaw.catalog_rung import CatalogRung
     from lasttick.targets.vaultclaw.fakes import FakeHandle, Vaultd
     from lasttick.targets.vaultclaw.handle import Vaultclaw
@@ -68,6 +70,7 @@ class World(ABC):
         self._hosts: list[Host] = []
         self._cloud: CloudHandle | None = None
         self._gateways: list[Gateway] = []
+        self._lineups: list[Lineup] = []
         self._vaultclaws: list[Vaultclaw] = []
         self._catalogs: list[FakeHandle] = []
         self.vault_daemon: Vaultd | None = None
@@ -182,6 +185,20 @@ class World(ABC):
     @abstractmethod
     def gateway_part(self, options: GatewayOptions, number: int, secrets: Secrets) -> GatewayPart:
         """The parts of this world's gateway `number` (from 0), not yet started."""
+
+    async def lineup(self, **options: Any) -> Lineup:
+        """Start a permission-card adapter: its agent, its model, its chat host. Options: the fields of
+        `lasttick.targets.lineup.options.LineupOptions`; `come=False`: the host is not there yet;
+        `crash_at`: the step at which its first run dies. Raises StartRefused.
+        """
+        from lasttick.targets.lineup.handle import begin
+
+        self._lineups.append(await begin(self, len(self._lineups), options))
+        return self._lineups[-1]
+
+    @abstractmethod
+    def lineup_part(self, options: LineupOptions, number: int) -> LineupPart:
+        """The parts of this world's adapter `number` (from 0), not yet started."""
 
     async def vaultclaw(self, **options: Any) -> Vaultclaw:
         """Start a vault MCP server. Options: the fields of `lasttick.targets.vaultclaw.options.ServerOptions`.
@@ -397,6 +414,8 @@ class World(ABC):
             await host.shut()
         for gateway in self._gateways:
             await gateway.shut()
+        for lineup in self._lineups:
+            await lineup.shut()
         for server in self._vaultclaws:
             await server.shut()
         for fake in (*self._catalogs, self.vault_daemon):

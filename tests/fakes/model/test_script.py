@@ -81,6 +81,7 @@ def test_a_result_is_not_read_as_a_template() -> None:
     assert spoken(Say("{result}"), turn) == "{result} {results}"
     assert spoken(Say("nothing {other}"), turn_of([])) == "nothing {other}"
     assert spoken(Say("<{result}>"), turn_of([user("x")])) == "<>"
+    assert spoken(Say("<{prompt}>"), turn_of([user("x"), user("say {result}")])) == "<say {result}>"
 
 
 @pytest.mark.parametrize(
@@ -113,11 +114,12 @@ def test_odd_messages_are_nothing_and_never_an_error(messages: list[Any]) -> Non
 
 
 SCRIPT_STEPS = st.lists(
-    st.builds(Say, st.text(max_size=5), st.text(max_size=3), st.floats(0, 9))
+    st.builds(Say, st.text(max_size=5), st.text(max_size=3), st.floats(0, 9), st.integers(1, 99), st.floats(0, 9))
     | st.builds(
-        lambda calls, after_s: Call(tuple(calls), after_s),
+        lambda calls, after_s, said: Call(tuple(calls), after_s, said),
         st.lists(st.tuples(st.text(min_size=1, max_size=5), st.dictionaries(st.text(), st.integers())), min_size=1),
         st.floats(0, 9),
+        st.text(max_size=5),
     ),
     min_size=1,
     max_size=4,
@@ -155,6 +157,13 @@ def test_a_script_travels_as_json(word: str, steps: list[Any]) -> None:
         {"word": "a", "steps": [{"call": [{"tool": "", "arguments": {}}]}]},
         {"word": "a", "steps": [{"call": [{"tool": "t", "arguments": []}]}]},
         {"word": "a", "steps": [{"say": "x"}], "more": 1},
+        {"word": "a", "steps": [{"say": "x", "piece_chars": 0}]},
+        {"word": "a", "steps": [{"say": "x", "piece_chars": True}]},
+        {"word": "a", "steps": [{"say": "x", "every_s": "1"}]},
+        {"word": "a", "steps": [{"call": [{"tool": "t", "arguments": {}}], "text": 7}]},
+        {"word": "a", "steps": [{"call": [{"tool": "t", "arguments": {}}], "every_s": 1}]},
+        {"word": "a", "steps": [{"say": "x"}], "helper": 1},
+        {"word": "a", "steps": [{"call": [{"tool": "t", "arguments": {}}]}], "helper": True},
     ],
 )
 def test_a_script_that_cannot_be_read_is_refused_in_three_parts(body: dict[str, Any]) -> None:

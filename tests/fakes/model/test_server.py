@@ -164,6 +164,51 @@ def test_it_thinks_as_long_as_the_script_says() -> None:
     with_model(story)
 
 
+def test_a_stream_comes_in_pieces_with_time_between_them_and_none_after_the_last() -> None:
+    async def story(model: FakeModel, client: httpx.AsyncClient) -> None:
+        model.script("LONG", Say("one two three", piece_chars=5, every_s=2))
+        came: list[tuple[float, str]] = []
+        asked = body(("user", "LONG"), tools=[], stream=True)
+        async with client.stream("POST", "/v1/chat/completions", json=asked) as answer:
+            async for line in answer.aiter_lines():
+                delta = json.loads(line[6:])["choices"] if line.startswith("data: {") else []
+                if delta and (text := delta[0]["delta"].get("content")):
+                    came.append((asyncio.get_running_loop().time(), text))
+        assert came == [(0, "one t"), (2, "wo th"), (4, "ree")]
+        assert asyncio.get_running_loop().time() == 4
+
+    with_model(story)
+
+
+def test_a_text_comes_before_the_calls_of_its_message() -> None:
+    async def story(model: FakeModel, client: httpx.AsyncClient) -> None:
+        model.script("BOTH", Call((("lookup", {}),), text="I will look."))
+        whole = await client.post("/v1/chat/completions", json=body(("user", "BOTH"), tools=TOOLS))
+        message = whole.json()["choices"][0]["message"]
+        assert (message["content"], len(message["tool_calls"])) == ("I will look.", 1)
+        streamed = await client.post("/v1/chat/completions", json=body(("user", "BOTH"), tools=TOOLS, stream=True))
+        told = [one["choices"][0]["delta"] for one in deltas(streamed) if one["choices"]]
+        assert [next(iter(delta), "") for delta in told] == ["role", "content", "tool_calls", ""]
+
+    with_model(story)
+
+
+def test_requests_on_the_side_have_scripts_of_their_own_and_else_one_answer() -> None:
+    async def story(model: FakeModel, client: httpx.AsyncClient) -> None:
+        put = {"word": "LOOK", "steps": [{"say": "DENY"}], "helper": True}
+        for word, said in (("LOOK", "A conversation"), ("LOOK", "DENY"), ("else", "A conversation")):
+            answer = await client.post("/v1/chat/completions", json=body(("user", word)))
+            assert answer.json()["choices"][0]["message"]["content"] == said
+            assert (await client.put("/scripts", json=put)).json() == {"ok": True}
+        answer = await client.post("/v1/chat/completions", json=body(("user", "LOOK"), tools=TOOLS))
+        assert answer.json()["choices"][0]["finish_reason"] == "tool_calls", "the other scripts are as they were"
+        model.reset()
+        answer = await client.post("/v1/chat/completions", json=body(("user", "LOOK")))
+        assert answer.json()["choices"][0]["message"]["content"] == "A conversation"
+
+    with_model(story)
+
+
 def test_scripts_can_be_put_over_the_wire_and_reset() -> None:
     async def story(model: FakeModel, client: httpx.AsyncClient) -> None:
         put = await client.put("/scripts", json={"word": "NEW", "steps": [{"say": "new"}]})

@@ -42,6 +42,7 @@ SET = {
         "LASTTICK_SOURCE_TOKEN",
         "LASTTICK_TARGET_URL",
     ],
+    "seed-lineup": ["LASTTICK_TARGET_URL"],
     "mcp-gateway": ["GATEWAY_URL", "GATEWAY_TOKEN_ALICE", "GATEWAY_TOKEN_BOB"],
     "lease-queue": ["LAB_URL", "LAB_TOKEN_ALICE", "LAB_TOKEN_BOB"],
     "approval-http": ["AGENT_URL", "AGENT_TOKEN", "DECIDER_TOKEN"],
@@ -206,7 +207,7 @@ def test_an_unknown_profile_lists_the_known() -> None:
         assert str(caught.value) == (
             "there is no profile 'lease-que'\n"
             "  expected: one of approval-http, lease-queue, mcp-gateway, seed-gateway, seed-hostagent, "
-            "seed-vaultclaw\n"
+            "seed-lineup, seed-vaultclaw\n"
             "  next: did you mean lease-queue?"
         )
     assert caught.value.exit_code == 2

@@ -87,6 +87,10 @@ class _DryWire(Wire):
         self._session_id = session_id
 
     @property
+    def is_over(self) -> bool:
+        return False
+
+    @property
     def session_id(self) -> str | None:
         return self._session_id
 

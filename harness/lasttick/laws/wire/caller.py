@@ -57,6 +57,10 @@ class CallerWire:
     def session_id(self) -> str | None:
         return self._mcp_wire.session_id if isinstance(self._mcp_wire, McpHttp) else None
 
+    @property
+    def is_over(self) -> bool:
+        return self._over is not None
+
     def borrow(self, other: Wire, session_id: str | None = None) -> None:
         """See Wire. A session without an id cannot be borrowed: nothing is changed."""
         theirs = other._mcp_wire if isinstance(other, CallerWire) else None

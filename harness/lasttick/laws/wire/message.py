@@ -46,6 +46,11 @@ class Wire(Protocol):
         """What the target knows this session by; None where it has given no id."""
         ...
 
+    @property
+    def is_over(self) -> bool:
+        """Whether it has vanished or was closed."""
+        ...
+
     def borrow(self, other: Wire, session_id: str | None = None) -> None:
         """From now on speak in the other's session, by its id, with one's own credentials. Nothing is sent.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from lasttick.targets.gateway.secrets import hide
 from lasttick.targets.vaultclaw.client import HttpReply
@@ -65,6 +66,10 @@ class Vaultd(FakeHandle):
         super().__init__(world, part)
         self._parts = parts
         self._unix = unix
+        if part.socket is not None:
+            # Where the world's folder is differs from run to run.
+            for path in (str(part.socket), quote(str(part.socket), safe="")):
+                world.trace.redact.learn(path, "[vaultd socket]")
 
     @property
     def socket(self) -> str:

@@ -12,10 +12,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from lasttick.targets.children import POLL_S, START_S, Child, ChildFailed, Process
+from lasttick.targets.fifos import Fifos
 from lasttick.targets.nursery import nursery
 from lasttick.targets.outcome import StartRefused
 from lasttick.targets.vaultclaw.options import FakePart, ServerOptions, ServerPart
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from lasttick.targets.process import ProcessWorld
 
 IMPORTS = ("lasttick.targets.vaultclaw.serve", "lasttick_fakes.vaultd", "lasttick_fakes.catalogs", "httpcore")
-LINE_BYTES_MAX = 2**26
 
 
 class ProcessVaultParts:
@@ -196,41 +196,6 @@ class ProcessServer:
                 return True
         except (OSError, urllib.error.URLError):
             return False
-
-
-class Fifos:
-    """See `Stdio`: two named pipes, which a forked child can open by their names."""
-
-    def __init__(self, folder: Path, write: BinaryIO, reader: asyncio.StreamReader, transport: Any) -> None:
-        self.in_path, self.out_path = folder / "in", folder / "out"
-        self.reader = reader
-        self._write: BinaryIO | None = write
-        self._transport = transport
-
-    @classmethod
-    async def made(cls, folder: Path) -> Fifos:
-        """Two pipes in a new folder."""
-        os.mkdir(folder)
-        for name in ("in", "out"):
-            os.mkfifo(folder / name)
-        # Both ends at once, so that nobody waits for the other to open; closing ours is end of file for the child.
-        write = os.fdopen(os.open(folder / "in", os.O_RDWR), "wb", buffering=0)
-        reader = asyncio.StreamReader(limit=LINE_BYTES_MAX)
-        read = os.fdopen(os.open(folder / "out", os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0)
-        loop = asyncio.get_running_loop()
-        transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), read)
-        return cls(folder, write, reader, transport)
-
-    def write(self, data: bytes) -> None:
-        assert self._write is not None, "the server's standard input is closed"
-        rest = memoryview(data)
-        while rest:
-            rest = rest[self._write.write(rest) :]
-
-    def close(self) -> None:
-        if self._write is not None:
-            self._write.close()
-            self._write = None
 
 
 def _begin(arguments: Sequence[str], log: Path, environ: Mapping[str, str]) -> Any:

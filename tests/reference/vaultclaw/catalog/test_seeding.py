@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -128,6 +129,13 @@ def test_a_folder_that_can_not_be_seeded(tmp_path: Path, content: str | None, sa
     assert not (tmp_path / "root" / MARKER).exists()
     with pytest.raises(StartError, match="can not be read"):
         started(tmp_path / "root", tmp_path / "not there")
+
+
+def test_a_pipe_in_the_folder_is_told_and_not_waited_for(tmp_path: Path) -> None:
+    folder = books(tmp_path / "books", a_json=bundle("a", "1"))
+    os.mkfifo(folder / "b.json")
+    with pytest.raises(StartError, match=r"b\.json is no file with content"):
+        started(tmp_path / "root", folder)
 
 
 def test_a_failure_half_way_is_made_good_by_the_next_start(tmp_path: Path) -> None:

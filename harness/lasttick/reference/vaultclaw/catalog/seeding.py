@@ -52,12 +52,19 @@ def bundle_files(folder: Path) -> list[tuple[str, bytes]]:
     try:
         for parent, _, names in os.walk(folder, onerror=_raise):
             paths = (Path(parent) / name for name in names if name.lower().endswith(ENDING))
-            found += [(path.relative_to(folder).as_posix(), path.read_bytes()) for path in paths]
+            found += [(path.relative_to(folder).as_posix(), _content(path)) for path in paths]
     except OSError as error:
         raise _refused(f"{error.filename} can not be read: {error.strerror or error}") from error
     if not found:
         raise _refused(f"no *{ENDING} is below {folder}")
     return sorted(found)
+
+
+def _content(path: Path) -> bytes:
+    """Raises OSError, and StartError for a pipe or a device, which might never have an end."""
+    if path.exists() and not path.is_file():
+        raise _refused(f"{path} is no file with content")
+    return path.read_bytes()
 
 
 async def _seeded(catalog: Catalog, folder: Path, name: str, data: bytes) -> Record:

@@ -1,0 +1,1 @@
+"""The rules of the permission-card adapter: frames, cards, results, reply blocks, states."""

@@ -1,0 +1,1 @@
+"""The adapter between an agent that speaks ACP and a chat host that shows cards. Source: contract lineup."""

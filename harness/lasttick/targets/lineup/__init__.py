@@ -1,0 +1,1 @@
+"""The permission-card adapter of a world, its agent, its chat host and its model, in every mode."""

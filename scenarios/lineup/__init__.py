@@ -1,0 +1,1 @@
+"""Stories of permission cards: what an agent may do because a person said yes, and only because of that."""
