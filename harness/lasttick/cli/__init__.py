@@ -31,6 +31,9 @@ Run = Annotated[str, typer.Argument(help="latest, a name below reports/runs, or 
 Quick = Annotated[bool, typer.Option("--quick", help="A few rounds: to see that it runs, not to measure.")]
 
 
+STDOUT = 1
+
+
 def main() -> None:
     """The console script."""
     sys.exit(execute(sys.argv[1:]))
@@ -45,9 +48,12 @@ def execute(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone (`lasttick requirements | head`); what Python flushes at exit must go nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return PASSED
+        return _nobody_reads()
+    except SystemExit as end:
+        # What Typer makes of a pipe that breaks in the middle of a command.
+        if not isinstance(end.__context__, BrokenPipeError):
+            raise
+        return _nobody_reads()
     except OSError as error:
         return _say(
             f"{error}\n  expected: a file or folder that can be used\n  next: correct its path or rights", USAGE
@@ -57,6 +63,12 @@ def execute(arguments: Sequence[str]) -> int:
             raise
         return _say(_message(error), error.exit_code)  # type: ignore[attr-defined]
     return code if isinstance(code, int) else PASSED
+
+
+def _nobody_reads() -> int:
+    """The reader has gone (`lasttick requirements | head`); what Python flushes at exit must go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)
+    return PASSED
 
 
 def _message(error: Exception) -> str:
