@@ -76,7 +76,8 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     what = f"{request.method} {shown(request.url.path)}: {error.detail}"
-    response = answer({"error": f"{what}; expected a path and method of this server; see its module's text"})
+    known = ", ".join(dict.fromkeys(route.path for route in request.app.routes if hasattr(route, "path")))
+    response = answer({"error": f"{what}; expected a path of this server, with its method: {known}; use one"})
     response.status_code = error.status_code
     response.headers.update(error.headers or {})
     return response

@@ -37,7 +37,9 @@ def put(state: VaultState, kind: str, ident: str, body: Mapping[str, Any]) -> di
     """`PUT /control/{kind}/{ident}`; `ident` is "" where there is none. Raises Refused (400, 404)."""
     setter = _PUT.get((kind, bool(ident)))
     if setter is None:
-        raise Refused(404, f"nothing is at /control/{shown(kind)}; expected a path of control.py's table; use one")
+        known = ", ".join(kind + "/ID" * named for kind, named in _PUT)
+        what = f"nothing is at /control/{shown(kind)}{'/ID' * bool(ident)}"
+        raise Refused(404, f"{what}; expected /control/ and one of {known}; put it there")
     setter(state, ident, body)
     return OK
 

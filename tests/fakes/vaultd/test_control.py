@@ -148,3 +148,18 @@ def test_the_log_has_each_call_as_it_came(run) -> None:
         assert (await bench.call("GET", "/effects?after=-1")).status_code == 400
 
     run(story)
+
+
+def test_a_path_that_is_not_there_is_answered_by_those_that_are(run) -> None:
+    async def story(bench):
+        lost = await bench.call("PUT", "/control/nope", {})
+        assert lost.status_code == 404
+        assert "nothing is at /control/'nope'; expected /control/ and one of tokens/ID, policies, " in lost.text
+        named = await bench.call("PUT", "/control/policies/p", {})
+        assert (named.status_code, "nothing is at /control/'policies'/ID; " in named.text) == (404, True)
+        away = await bench.call("GET", "/nope")
+        assert away.status_code == 404
+        assert "GET '/nope': Not Found; expected a path of this server, with its method: /" in away.text
+        assert "/effects" in away.text
+
+    run(story)
