@@ -87,3 +87,15 @@ def test_the_official_client_starts_it_and_calls_a_tool(tmp_path: Path) -> None:
     assert named == "accords-mcp"
     assert len(tools) == 40
     assert told["data"] == {"configured": True, "base_url": "http://127.0.0.1:9", "timeout_ms": 20_000, "token": "***"}
+
+
+@pytest.mark.parametrize("text", [None, "no JSON", "[]"], ids=["none", "text", "list"])
+def test_a_daemon_that_cannot_read_what_it_remembered_does_not_begin(text: str | None, tmp_path: Path) -> None:
+    file = tmp_path / "state.json"
+    if text is not None:
+        file.write_text(text)
+    command = [sys.executable, "-m", "lasttick", "serve", "vaultd", "--port", "0", "--state", str(file)]
+    done = subprocess.run(command, env=environ(tmp_path), capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"lasttick: the state in {file} cannot be read: ")
+    assert done.stderr.endswith("; expected what GET /state answered; give such a file\n")

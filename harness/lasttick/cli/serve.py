@@ -127,11 +127,11 @@ def vaultclaw(*, mutant: str | None) -> int:
         return serve.run_vaultclaw(dict(os.environ), mutant=mutant)
 
 
-def vaultd(*, port: int, host: str, unix: Path | None) -> int:
+def vaultd(*, port: int, host: str, unix: Path | None, state: Path | None) -> int:
     from lasttick.targets.vaultclaw import serve
 
     with _refusals():
-        serve.run_vaultd(host=host, port=port, unix=unix)
+        serve.run_vaultd(host=host, port=port, unix=unix, state=state)
     return PASSED
 
 

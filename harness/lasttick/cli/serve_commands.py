@@ -259,11 +259,12 @@ def serve_vaultd(
     port: Port = 8787,
     host: Host = LOOPBACK,
     unix: Annotated[Path | None, typer.Option(metavar="PATH", help="At this Unix socket too.")] = None,
+    state: Annotated[Path | None, typer.Option(metavar="FILE", hidden=True)] = None,
 ) -> int:
     """A fake vault daemon: approvals with a life cycle, GET /log, GET /effects, PUT /control/...; POST /trouble."""
     from lasttick.cli.serve import vaultd
 
-    return vaultd(port=port, host=host, unix=unix)
+    return vaultd(port=port, host=host, unix=unix, state=state)
 
 
 @serve.command("catalog")

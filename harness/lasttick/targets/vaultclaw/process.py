@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shlex
 import socket
@@ -78,10 +79,13 @@ class ProcessFake:
 
     async def start(self) -> None:
         arguments = [*self._arguments, "--port", str(self._port)]
+        if self._state is not None:
+            # It must not be told afterwards: a poll may come before, to a daemon that knows nothing.
+            state = self._world.path / f"{self._name}-{self._world.next_ref('p')}.json"
+            state.write_text(json.dumps(self._state))
+            arguments += ["--state", str(state)]
         self._child, ready = await self._world.spawn(arguments, self._name, begin=_begin)
         self.url = ready["url"]
-        if self._state is not None:
-            await self._world.request("PUT", f"{self.url}/state", self._state)
 
     async def stop(self) -> None:
         """What it knows is taken along: its disk, as it were."""

@@ -14,6 +14,7 @@ import socket
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lasttick.engine.clock import SystemClock, SystemEntropy
 from lasttick.model.vaultclaw.framing import FramingError
@@ -23,6 +24,9 @@ from lasttick.reference.vaultclaw.own_stdio import FileReader, FileWriter, repla
 from lasttick.reference.vaultclaw.program import VaultclawServer
 from lasttick.targets.serve import mutant_applied
 from lasttick.targets.server import ServeError, listen, listen_on_loopback, on_signals, serve_app, serving
+
+if TYPE_CHECKING:
+    from lasttick_fakes.vaultd.state import VaultState
 
 FAILED = 1
 LOOPBACK = "127.0.0.1"
@@ -39,9 +43,12 @@ def run_vaultclaw(environ: Mapping[str, str], *, mutant: str | None = None) -> i
             return 0
 
 
-def run_vaultd(*, host: str, port: int, unix: Path | None) -> None:
-    """Serve the fake vault daemon, at a Unix socket too. Raises ServeError."""
-    asyncio.run(_vaultd(host, port, unix))
+def run_vaultd(*, host: str, port: int, unix: Path | None, state: Path | None = None) -> None:
+    """Serve the fake vault daemon, at a Unix socket too. `state`: a file of what it remembers from the first call on.
+
+    Raises ServeError.
+    """
+    asyncio.run(_vaultd(host, port, unix, state))
 
 
 def run_catalog(*, host: str, port: int) -> None:
@@ -86,15 +93,26 @@ async def _on_stdio(server: VaultclawServer) -> int:
     return 0
 
 
-async def _vaultd(host: str, port: int, unix: Path | None) -> None:
+async def _vaultd(host: str, port: int, unix: Path | None, state: Path | None) -> None:
     from lasttick_fakes.vaultd import VaultDaemon
 
-    daemon = VaultDaemon(SystemClock())
+    daemon = VaultDaemon(SystemClock(), state=None if state is None else _remembered(state))
     listener = listen_on_loopback(host, port)
     async with contextlib.AsyncExitStack() as stack:
         if unix is not None:
             await stack.enter_async_context(serving(daemon, _unix_listener(unix)))
         await serve_app("vaultd", daemon, listener)
+
+
+def _remembered(path: Path) -> VaultState:
+    from lasttick_fakes.vaultd.state import load
+
+    try:
+        return load(json.loads(path.read_bytes()))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ServeError(
+            f"the state in {path} cannot be read: {error}; expected what GET /state answered; give such a file"
+        ) from error
 
 
 def _unix_listener(path: Path) -> socket.socket:
