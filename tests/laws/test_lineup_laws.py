@@ -1,4 +1,4 @@
-"""What the laws show on the permission-card adapter: how much they judge, and the sentence for what a wrong version did."""
+"""What laws show on the permission-card adapter: how much they judge, and the sentence for what a wrong one did."""
 
 from __future__ import annotations
 
