@@ -30,8 +30,8 @@ AROUND: dict[str, Callable[[str], str]] = {
 @scenario("LU-06")
 @pytest.mark.parametrize("around", list(AROUND))
 async def test_other_closes_in_two_cards(world: World, around: str) -> None:
-    """The person chooses other: that closes the first card, the model asks with an input in its next reply, and the text
-    closes the second. The model hears both answers, each once, and its final words name them."""
+    """The person chooses other: that closes the first card, the model asks with an input in its next reply, and the
+    text closes the second. The model hears both answers, each once, and its final words name them."""
     lineup = await world.lineup()
     wrap = AROUND[around]
     await lineup.model.script("plan", wrap(choice("plan-1", ACTIONS, prompt="What now?")))

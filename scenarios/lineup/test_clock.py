@@ -36,8 +36,8 @@ TEXTS = ["soon", "", 600, None, "2026-01-01T00:10:00", "2026-01-01T00:10:00+00:0
 @STEPS
 @TICKS
 async def test_a_permission_is_open_up_to_its_last_tick(world: World, step_s: float, ticks: int) -> None:
-    """Allow is clicked one tick before 55 s, at it, and one tick after, with the wall clock an hour off or not: only the
-    first writes the file. Else the agent hears cancelled at 55 s, before it would deny by itself."""
+    """Allow is clicked one tick before 55 s, at it, and one tick after, with the wall clock an hour off or not: only
+    the first writes the file. Else the agent hears cancelled at 55 s, before it would deny by itself."""
     lineup = await world.lineup()
     await wants_to_write(lineup)
     person = lineup.person()
@@ -171,7 +171,7 @@ async def test_what_is_no_time_is_ten_minutes(world: World) -> None:
 
 
 def _at_once(click: Coroutine[Any, Any, None]) -> None:
-    """By the timer itself, as early in the instant as the timer of a card: a virtual wire takes a frame without waiting."""
+    """By a timer itself, as early in the instant as the one of a card: a virtual wire takes a frame without waiting."""
     with pytest.raises(StopIteration):
         click.send(None)
 

@@ -82,7 +82,7 @@ async def test_two_options_of_one_kind_are_two(world: World, choice: int) -> Non
     await person.say("please run")
     card = await person.card()
     assert offered(lineup) == list(COMMAND_OPTIONS)
-    assert [label for label in card.actions.values()] == [one["name"] for one in asked(lineup)[0]["params"]["options"]]
+    assert list(card.actions.values()) == [one["name"] for one in asked(lineup)[0]["params"]["options"]]
     await person.click(card, list(card.actions)[choice])
     assert await heard(lineup) == "Well."
     assert answers(lineup) == [(0, COMMAND_OPTIONS[choice])]
@@ -90,9 +90,39 @@ async def test_two_options_of_one_kind_are_two(world: World, choice: int) -> Non
     _is_settled(lineup, card, COMMAND_OPTIONS[choice])
 
     await person.say("run it once more")
-    await world.advance(5)
-    assert (len(person.cards) == 2) == (COMMAND_OPTIONS[choice] == "allow_once")
+    if COMMAND_OPTIONS[choice] == "allow_once":
+        await person.card()
+    else:
+        assert await heard(lineup) == "Well."
+        assert len(person.cards) == 1
     assert ("allow" in (lineup.options.hermes_home / "config.yaml").read_text()) == (choice == 2)
+
+
+@scenario("LU-01")
+async def test_the_card_shows_what_will_run(world: World) -> None:
+    """A path that reads backwards, a command with a line break and an escape sequence, a text too long for a card:
+    the person sees each such character as its escape, and whether something was left away."""
+    lineup = await world.lineup()
+    path, command = "notes/\u202etxt.exe", "rm -r notes\n\x1b[2K echo harmless"
+    await wants_to_run(lineup, command=command)
+    for word, place, content in (("path", path, "x"), ("long", PATH, "y" * 5000)):
+        await lineup.model.script(word, Call.one("write_file", path=place, content=content), Say("Well."))
+    person = lineup.person()
+    shown = {}
+    for word in ("path", "run", "long"):
+        await person.say(f"the {word}")
+        card = await person.card()
+        shown[word] = card.data["subject"]
+        told = f"{card.title}{card.prompt}{shown[word]['text']}{''.join(card.actions.values())}"
+        assert told.isprintable(), told
+        await person.click(card, "Deny")
+        assert await heard(lineup) == "Well."
+    assert "notes/\\u202etxt.exe" in shown["path"]["text"]
+    assert "rm -r notes\\n\\u001b[2K echo harmless" in shown["run"]["text"]
+    assert [shown[word]["kind"] for word in shown] == ["edit", "execute", "edit"]
+    assert [shown[word]["truncated"] for word in shown] == [False, False, True]
+    assert "y" * 3000 in shown["long"]["text"]
+    assert nothing_ran(lineup)
 
 
 @scenario("LU-01", "LU-02")

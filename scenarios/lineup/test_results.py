@@ -211,7 +211,7 @@ async def test_an_input_of_one_field_takes_its_text(world: World, results: list[
 async def test_an_input_of_several_fields_takes_values_only(world: World) -> None:
     """A text could mean either field: rejected. Values need every required field, and no other than the card's."""
     lineup = await world.lineup()
-    fields = [{"id": "task", "label": "Task"}, {"id": "when", "label": "When", "required": False}]
+    fields: list[Any] = [{"id": "task", "label": "Task"}, {"id": "when", "label": "When", "required": False}]
     card = await shows_input(lineup, fields)
     await lineup.model.script("fill-1", "Thanks.")
     for result in (

@@ -68,10 +68,10 @@ def test_whose_session_is_cut_between_two_readings_has_lost_the_answer() -> None
         assert (said.outcome, said.reply.lost) == ("lost", "its session was cut between two readings")
 
     def polled(text: str) -> str:
-        reading = '\n[approval.request.poll]\nhttp = "GET /approvals"\nuntil = [{ "/body/none" = 1 }]\nevery_s = 1\n'
-        return text + reading
+        poll = 'poll = { http = "GET /pending", until = [{ "/body/none" = 1 }], every_s = 1 }'
+        return text.replace("request = { ", f"request = {{ {poll}, ", 1)
 
-    play(ApprovalService(), story, polled)
+    play(ApprovalService(blocks=False), story, polled)
 
 
 def states(service: ApprovalService) -> list[str]:

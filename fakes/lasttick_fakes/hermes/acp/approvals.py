@@ -48,8 +48,8 @@ class Ruling:
 
 
 class Approvals:
-    """Of one agent process. `keep` gets the allowlist when it grows. `offers`: ids of options, for a client that takes
-    the agent's usual ones for the only ones: of those that it would offer it offers these alone, in this order.
+    """Of one agent process. `keep` gets the allowlist when it grows. `offers`: ids of options; of those that it would
+    offer, it offers these alone and in this order. For a client that takes the usual options for the only ones.
     """
 
     def __init__(
@@ -83,7 +83,9 @@ class Approvals:
             "title": f"Approve edit: {proposed.path}",
             "toolCallId": f"edit-approval-{self._edits}",
         }
-        return await self._connection.ask(session.session_id, self._offered(FOR_EDITS), tool_call) == ONCE
+        options = self._offered(FOR_EDITS)
+        chosen = await self._connection.ask(session.session_id, options, tool_call)
+        return chosen == ONCE and chosen in [one["optionId"] for one in options]
 
     async def command(self, session: AcpSession, command: str) -> Ruling:
         what = danger(command)

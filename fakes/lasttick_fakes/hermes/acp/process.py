@@ -1,8 +1,9 @@
 """How does the fake run as a program of its own? `python -m lasttick_fakes.hermes acp [--version 0.17.0]`, on stdio.
 
-Three variables of its own, beside those of the real program: `HERMES_FAKE_LOG`, a file to which every event is added as
+Four variables of its own, beside those of the real program: `HERMES_FAKE_LOG`, a file to which every event is added as
 a line `{"t_ns", "kind", "data"}`; `HERMES_FAKE_PACE`, a factor for `Pace` (0: the agent's own work takes no time);
-`HERMES_FAKE_ASK_S`, the seconds after which it denies by itself, for tests that cannot wait for 60.
+`HERMES_FAKE_ASK_S`, the seconds after which it denies by itself, for tests that cannot wait for 60;
+`HERMES_FAKE_OFFERS`, see `program`.
 """
 
 from __future__ import annotations

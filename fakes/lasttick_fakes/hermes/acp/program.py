@@ -45,7 +45,6 @@ from lasttick_fakes.hermes.program import HTTP_S, connector
 from lasttick_fakes.hermes.servers import ConfiguredServer, begin, discovered, end
 from lasttick_fakes.hermes.versions import DEFAULT_VERSION, habits_of
 
-
 OFFERS_VARIABLE = "HERMES_FAKE_OFFERS"
 """Of the fake alone: ids of options, with commas between; a person is offered these alone, in this order."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lasttick.model.lineup import cards
+from lasttick.model.lineup import cards, subjects
 from lasttick.model.lineup.records import Option
 from lasttick.mutants import Mutant
 from lasttick.reference.lineup import permissions
@@ -83,7 +83,33 @@ def sent_is_never_noted(right: Any) -> Callable[..., Any]:
     return lambda self, call_id: None
 
 
+def only_the_title(right: Any) -> Callable[..., Any]:
+    """What is shown of it is what the agent calls it."""
+    return lambda tool_call: right({"kind": tool_call.get("kind"), "title": tool_call.get("title")})
+
+
 MUTANTS: list[Mutant] = [
+    Mutant(
+        "lineup/shown-as-it-came",
+        breaks="LU-01",
+        text="characters that turn or hide the text around them are shown as they are",
+        killed_by="lineup/permission/the-card-shows-what-will-run",
+        patch=lambda seam: seam.replace(subjects, "visible", str),
+    ),
+    Mutant(
+        "lineup/only-the-title-is-shown",
+        breaks="LU-01",
+        text="the card shows what the agent calls its tool call, not what it will do",
+        killed_by="lineup/permission/the-card-shows-what-will-run",
+        patch=lambda seam: seam.wrap(cards, "subject", only_the_title),
+    ),
+    Mutant(
+        "lineup/allowed-before-the-click",
+        breaks="LU-01",
+        text="the agent gets its first option when the card is shown; what a person clicks is only written down",
+        killed_by="lineup/permission/a-click-lets-the-tool-run",
+        patch=lambda seam: seam.wrap(permissions, "ask", before_the_answer),
+    ),
     Mutant(
         "lineup/maps-by-kind",
         breaks="LU-01",

@@ -28,7 +28,7 @@ def by_wall_clock(right: Any) -> Callable[..., Any]:
     """A result is late when the wall clock is past the card's `expires_at`."""
 
     def result(self: OpenCards, frame: Any, read_ns: int) -> None:
-        shown = self.get(frame.call_id)
+        shown = self._open.get(frame.call_id)
         if shown is not None:
             left = datetime.fromisoformat(shown.card.expires_at) - self._shop.clock.wall()
             read_ns = shown.deadline_ns - left // timedelta(microseconds=1) * 1000

@@ -70,6 +70,7 @@ class AcpBench:
         self.folder = folder
         self.model = FakeModel(self.clock)
         self.config = CONFIG
+        self.environ: dict[str, str] = {}
         self.version = "0.19.0"
         self.pace = Pace()
         self.files: dict[Path, str] = {}
@@ -105,7 +106,7 @@ class AcpBench:
         )
 
     async def start(self) -> None:
-        self._stream = await self.programs.start("hermes", ["acp"], ENV)
+        self._stream = await self.programs.start("hermes", ["acp"], {**ENV, **self.environ})
         self._reader = asyncio.create_task(self._read(self._stream))
 
     async def _read(self, stream: LineStream) -> None:

@@ -208,3 +208,23 @@ def test_the_mode_decides_which_edits_are_asked(mode: str, path: str, asks: bool
         assert wrote == ([] if path.startswith("/") else [path])
 
     on_acp_bench(tmp_path, story)
+
+
+@pytest.mark.parametrize(
+    ("offers", "shown", "written"),
+    [("deny,allow_once", ["deny", "allow_once"], True), ("allow_once", ["allow_once"], True), ("", [], False)],
+)
+def test_it_offers_other_options_when_told_to(offers: str, shown: list[str], written: bool, tmp_path: Path) -> None:
+    """For a client that takes the usual options for the only ones."""
+
+    async def story(bench: AcpBench) -> None:
+        bench.environ["HERMES_FAKE_OFFERS"] = offers
+        await bench.start()
+        prompt = bench.prompt(await bench.new_session(), "S_WRITE")
+        params = await bench.asked(0)
+        assert [option["optionId"] for option in params["options"]] == shown
+        bench.send({"jsonrpc": "2.0", "id": 0, **selected("allow_once")})
+        assert (await bench.answer(prompt))["result"]["stopReason"] == "end_turn"
+        assert (tmp_path / "note.txt").exists() == written
+
+    on_acp_bench(tmp_path, story)
