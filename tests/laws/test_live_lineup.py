@@ -190,6 +190,26 @@ def test_the_served_reference_is_green(checking: Future[subprocess.CompletedProc
     assert not re.search(r"\b(FAIL|INCONCLUSIVE)\b", done.stdout)
 
 
+def test_what_the_page_lets_a_reader_try(
+    folder: Path, model: str, shell: dict[str, str], checking: Future[subprocess.CompletedProcess[str]]
+) -> None:
+    checking.result(120)
+    adapter = Adapter(folder, "try", model, shell)
+    where = folder / "trying"
+    (where / "cards-demo").mkdir(parents=True)
+    try:
+        commands = TRY.replace(MODEL_URL, model).replace(HOST_URL, adapter.url())
+        done = ran(["bash", "-e", "-c", commands.replace("cards-demo/files", str(adapter.files))], where, shell)
+    finally:
+        adapter.stop()
+    assert done.returncode == 0, done.stdout + done.stderr
+    before, _, after = done.stdout.partition('"told": {')
+    assert "note.txt" not in before, "nothing is written before the answer"
+    assert '"disposition": "accepted"' in after
+    assert "note.txt" in after
+    assert '"reason": "already resolved"' in after.partition("note.txt")[2]
+
+
 def test_the_mutants_that_the_page_names_are_there() -> None:
     named = re.findall(r"(?:mutant:|--mutant )(lineup/[\w-]+)", PAGE)
     assert len(named) >= 3
