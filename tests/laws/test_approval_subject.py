@@ -55,6 +55,25 @@ def play(service: ApprovalService, story: Story, edit: Callable[[str], str] = la
     return journal
 
 
+def test_whose_session_is_cut_between_two_readings_has_lost_the_answer() -> None:
+    """It is no error of the profile: the request may be decided all the same."""
+
+    async def story(target: Target, request: Approval) -> None:
+        request.ask()
+        assert await request.seen()
+        await target.sleep(0.01)
+        await request.asker.vanish()
+        said = await request.answered(5)
+        assert said is not None
+        assert (said.outcome, said.reply.lost) == ("lost", "its session was cut between two readings")
+
+    def polled(text: str) -> str:
+        poll = 'poll = { http = "GET /pending", until = [{ "/body/none" = 1 }], every_s = 1 }'
+        return text.replace("request = { ", f"request = {{ {poll}, ", 1)
+
+    play(ApprovalService(blocks=False), story, polled)
+
+
 def states(service: ApprovalService) -> list[str]:
     return [one.state for one in service.asked.values()]
 

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import json
 import re
+import shlex
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
@@ -20,6 +21,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from lasttick import mutants
 from lasttick.laws.deployment import Deployment
 from lasttick.laws.gate.live import LawEnd, LiveRun
 from lasttick.laws.profiles.init import profile_text
@@ -38,8 +40,9 @@ MODEL, LINEUP, HOST, TRY = BLOCKS["Try it"]
 (CHECK,) = BLOCKS["Check a served adapter"]
 MODEL_URL, ADAPTER_URL, HOST_URL = "http://127.0.0.1:8772", "ws://127.0.0.1:8780", "http://127.0.0.1:8781"
 """Where they are on the page."""
-LIFE_S = 3.0
+LIFE_S = float(re.findall(r"--permission-life (\S+)", LINEUP)[0])
 SCRIPTS = re.findall(r"/scripts -d '(.*?)'", TRY, re.DOTALL)
+COMMAND = LINEUP.partition("exec lasttick serve ")[2].replace("\\\n", "")
 CONFIG = re.findall(r"<<'END'\n(.*?)END\n", LINEUP, re.DOTALL)[0]
 RED = {
     "any-click-allows": "approval/deny-is-final",
@@ -72,9 +75,8 @@ class Adapter:
         (here / "hermes" / "config.yaml").write_text(CONFIG.replace(MODEL_URL, model))
         environ = {"HERMES_HOME": str(here / "hermes"), "HERMES_FAKE_PACE": "0"}
         environ |= {"PATH": shell["PATH"], "PYTHONPATH": shell["PYTHONPATH"]}
-        agent = ["--agent", "lasttick serve hermes", "--cwd", str(self.files), "--ledger", str(here / "ledger.sqlite")]
-        life = ["--permission-life", f"{LIFE_S:g}"]
-        self.lineup = Part(folder, name, "lineup", *agent, *life, "--port", "0", *more, environ=environ)
+        words = shlex.split(COMMAND.replace("cards-demo/", f"{here}/").replace(" 8780", " 0"))
+        self.lineup = Part(folder, name, *words, *more, environ=environ)
         self._folder, self._name = folder, name
         self.host: Part | None = None
 
@@ -186,6 +188,33 @@ def test_the_served_reference_is_green(checking: Future[subprocess.CompletedProc
     assert passed == planned >= set(RED.values())
     assert len([law for law in passed if law.startswith("approval/")]) == LAWS_JUDGED
     assert not re.search(r"\b(FAIL|INCONCLUSIVE)\b", done.stdout)
+
+
+def test_what_the_page_lets_a_reader_try(
+    folder: Path, model: str, shell: dict[str, str], checking: Future[subprocess.CompletedProcess[str]]
+) -> None:
+    checking.result(120)
+    adapter = Adapter(folder, "try", model, shell)
+    where = folder / "trying"
+    (where / "cards-demo").mkdir(parents=True)
+    try:
+        commands = TRY.replace(MODEL_URL, model).replace(HOST_URL, adapter.url())
+        done = ran(["bash", "-e", "-c", commands.replace("cards-demo/files", str(adapter.files))], where, shell)
+    finally:
+        adapter.stop()
+    assert done.returncode == 0, done.stdout + done.stderr
+    before, _, after = done.stdout.partition('"told": {')
+    assert "note.txt" not in before, "nothing is written before the answer"
+    assert '"disposition": "accepted"' in after
+    assert "note.txt" in after
+    assert '"reason": "already resolved"' in after.partition("note.txt")[2]
+
+
+def test_the_mutants_that_the_page_names_are_there() -> None:
+    named = re.findall(r"(?:mutant:|--mutant )(lineup/[\w-]+)", PAGE)
+    assert len(named) >= 3
+    for mutant_id in named:
+        mutants.find(mutant_id)
 
 
 def test_a_check_of_a_wrong_version_ends_with_its_law(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -81,9 +82,56 @@ def test_saying_typing_closing_answering_cancelling_publishing_and_raw_bytes() -
     with_app(story)
 
 
+ANSWER = {"call_id": "call_1", "status": "completed", "result": {"action_id": "action_01"}, "wait_s": 5}
+
+
+def test_an_answer_waits_for_what_the_adapter_says_to_it_and_to_no_other() -> None:
+    async def story(bench: HostBench, client: httpx.AsyncClient) -> None:
+        await bench.card()
+        other = {**ANSWER, "result": {"action_id": "action_02"}}
+        sent = [
+            asyncio.create_task(ok(client, path, body))
+            for path, body in (
+                ("/conversations/default/answer", other),
+                ("/conversations/default/answer", ANSWER),
+                ("/conversations/elsewhere/answer", ANSWER),
+            )
+        ]
+        for _ in sent:
+            await bench.reads()
+        await bench.state("call_1", "emitted", "rejected", "no", conversation_id="default")
+        await bench.state("call_1", None, "rejected", "wrong conversation", conversation_id="elsewhere")
+        await bench.state("call_1", "completed", "accepted", None, conversation_id="default")
+        told = [(await one)["told"] for one in sent]
+        assert [(one["state"], one["disposition"], one["reason"]) for one in told] == [
+            ("emitted", "rejected", "no"),
+            ("completed", "accepted", None),
+            (None, "rejected", "wrong conversation"),
+        ]
+        (card,) = (await client.get("/cards?call_id=call_1")).json()["cards"]
+        assert card["outcome"] == "action_01", "the answer that was taken"
+        assert (await client.get("/cards?call_id=call_2")).json()["cards"] == []
+
+    with_app(story)
+
+
+def test_an_answer_to_which_nothing_is_said_is_504() -> None:
+    async def story(bench: HostBench, client: httpx.AsyncClient) -> None:
+        await bench.card()
+        got = await client.post("/conversations/default/answer", json=ANSWER)
+        assert (got.status_code, list(got.json())) == (504, ["error"])
+        await bench.state("call_1", "expired", None, "expired")
+        (card,) = (await client.get("/cards")).json()["cards"]
+        assert card["outcome"] == "expired"
+
+    with_app(story)
+
+
 @pytest.mark.parametrize(
     ("path", "body", "status"),
     [
+        ("/conversations/default/answer", {**ANSWER, "wait_s": 61}, 400),
+        ("/conversations/default/answer", {**ANSWER, "wait_s": True}, 400),
         ("/conversations/default/dance", {}, 404),
         ("/conversations/default/click", {"call_id": "zz", "action": "Deny"}, 404),
         ("/conversations/default/click", {"call_id": "call_1", "action": "Maybe"}, 400),

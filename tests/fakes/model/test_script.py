@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lasttick_fakes.model import BadScript, Call, Say, Script, parse_script
-from lasttick_fakes.model.script import as_json, chosen, offered_name, spoken, turn_of
+from lasttick_fakes.model.script import as_json, asked_with, chosen, offered_name, spoken, turn_of
 
 SCRIPTS = {
     script.word: script
@@ -74,6 +74,17 @@ def test_a_prompt_in_parts_is_read_as_well() -> None:
 def test_a_result_is_what_the_tool_said_on_one_line(content: str, result: str) -> None:
     turn = turn_of([user("x"), SAID, tool("first"), tool(content)])
     assert spoken(Say("{result}|{results}"), turn) == f"{result}|first {result}"
+
+
+@pytest.mark.parametrize(("prompt", "last"), [("write a.txt", "a.txt"), ("write\n a.txt.", "a.txt"), ("", "")])
+def test_the_last_word_of_the_prompt_is_quoted_by_both_steps(prompt: str, last: str) -> None:
+    turn = turn_of([user(prompt), SAID, tool("{last}")])
+    assert spoken(Say("{last}: {result}"), turn) == f"{last}: {{last}}"
+    assert asked_with({"path": "{last}", "n": 3, "other": "{result}"}, turn) == {
+        "path": last,
+        "n": 3,
+        "other": "{result}",
+    }
 
 
 def test_a_result_is_not_read_as_a_template() -> None:

@@ -206,6 +206,13 @@ def test_a_time_with_more_digits_than_a_clock_is_kept() -> None:
     assert deadline_ns(card, WALL, 0) == 900_123_456_000
 
 
+def test_a_permission_lives_as_long_as_it_is_said_to() -> None:
+    for life, expected in ((None, timedelta(seconds=55)), (timedelta(seconds=3), timedelta(seconds=3))):
+        card = permission_card(asked(COMMAND), "call_0", WALL, life)
+        assert isinstance(card, Card)
+        assert card.expires_at == time_text(WALL + expected)
+
+
 def test_a_permission_card_has_the_agents_options_and_no_others() -> None:
     card = permission_card(asked(COMMAND), "call_0", WALL)
     assert isinstance(card, Card)

@@ -22,6 +22,8 @@ def test_the_environment_is_read_and_options_go_over_it(tmp_path: Path) -> None:
     )
     assert read.websocket == ("127.0.0.1", 0)
     assert LineupConfig.from_env(environ(tmp_path)).websocket is None
+    assert LineupConfig.from_env(environ(tmp_path, LINEUP_PERMISSION_LIFE_S="3")).permission_life_s == 3.0
+    assert read.permission_life_s is None
 
 
 @pytest.mark.parametrize("host", ["ws://[::1]:8780", "ws://localhost:1", "ws://127.0.0.2:65535/"])
@@ -37,6 +39,7 @@ def test_loopback_has_several_names(tmp_path: Path, host: str) -> None:
         ("LINEUP_AGENT", "''"),
         ("LINEUP_CWD", "/nowhere/at/all"),
         ("LINEUP_LEDGER", "/nowhere/at/all/l.sqlite"),
+        *(("LINEUP_PERMISSION_LIFE_S", value) for value in ("soon", "0", "-1", "nan", "inf")),
         *(("LINEUP_RESPONSE_TIMEOUT_S", value) for value in ("soon", "0", "-1", "nan", "inf")),
         *(
             ("LINEUP_HOST", value)
