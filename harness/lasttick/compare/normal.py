@@ -59,7 +59,8 @@ def request(seen: Mapping[str, Any], places: Mapping[str, str]) -> dict[str, Any
     told = {
         "call": f"{seen['method']} {seen['path']}",
         "body": body,
-        "status": seen["status"],
+        # None until the daemon has noticed that its caller left, which takes its time; then 0.
+        "status": seen["status"] or 0,
         "authorization": headers.get("authorization"),
         "content_type": (headers.get("content-type") or "").partition(";")[0],
         "idempotency_key": random(headers.get("idempotency-key")),
