@@ -26,7 +26,7 @@ process: $(STAMP) # mostly waiting: more workers than processors, and who is don
 
 # Every mutant with all that claims what it breaks, and a sample of the rest; `lasttick mutants run` plays the whole.
 mutants: $(STAMP)
-	$(VENV)/bin/lasttick mutants run --others 6
+	$(VENV)/bin/lasttick mutants run --others 4
 
 test: $(STAMP)
 	$(VENV)/bin/pytest tests -n 2

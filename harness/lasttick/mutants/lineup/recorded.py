@@ -61,8 +61,8 @@ def refusing(kind: str, short: str, long: str, *, only: str | None = None) -> Ca
 def marked(right: Any) -> Callable[..., Any]:
     """The schema of a permission says that it is one."""
 
-    def permission_card(asked: Any, call_id: str, wall: Any) -> Any:
-        card = right(asked, call_id, wall)
+    def permission_card(*asked: Any) -> Any:
+        card = right(*asked)
         return replace(card, schema={**card.schema, PERMISSION: True}) if isinstance(card, Card) else card
 
     return permission_card
