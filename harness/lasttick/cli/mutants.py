@@ -118,13 +118,21 @@ def _of_system(
         reference, watched = matrix.reference()
         _refuse_red_reference(reference)
         claims = _claims(folder.parent, reference)
-        jobs = {one.id: to_play(one.id, one.breaks, watched, claims, others_max) for one in mutants}
-        rows = matrix.mutants({id_: job.ids for id_, job in jobs.items()}, progress.tell)
-    total = len({stem(id_) for id_, verdict in reference.verdicts.items() if verdict != "not_applicable"})
-    fates = [
-        fate(one.id, one.breaks, row.verdicts, claims, total, jobs[one.id].weight)
-        for one, row in zip(mutants, rows, strict=True)
-    ]
+        total = len({stem(id_) for id_, verdict in reference.verdicts.items() if verdict != "not_applicable"})
+
+        def judged(some: Sequence[Mutant], others_max: int | None) -> dict[str, Fate]:
+            jobs = {one.id: to_play(one.id, one.breaks, watched, claims, others_max) for one in some}
+            rows = matrix.mutants({id_: job.ids for id_, job in jobs.items()}, progress.tell)
+            return {
+                one.id: fate(one.id, one.breaks, row.verdicts, claims, total, jobs[one.id].weight)
+                for one, row in zip(some, rows, strict=True)
+            }
+
+        told = judged(mutants, others_max)
+        if others_max is not None:
+            # A sample can only suspect: what looks too blunt is played with all that it may change.
+            told |= judged([one for one in mutants if told[one.id].too_blunt], None)
+    fates = [told[one.id] for one in mutants]
     return fates, claims
 
 
