@@ -309,8 +309,8 @@ def mutants_run(
 ) -> int:
     """Run every scenario against every mutant; exit 1 for a survivor, a blunt one, or an unbroken requirement.
 
-    With --others the scenarios that do not claim a mutant's requirement are a sample, spread evenly; a mutant that looks
-    too blunt by it is played with all of them.
+    With --others the scenarios that do not claim a mutant's requirement are a sample, spread evenly; a mutant that
+    looks too blunt by it is played with all of them.
     """
     from lasttick.cli.mutants import run_mutants
 
