@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from lasttick.checks.examples import examples
+from lasttick.checks.history import split_examples
 from lasttick.checks.verdict import Verdict
 from lasttick.engine.trace import Event
 from lasttick.model.lineup.cards import LABEL_CHARS_MAX
@@ -27,7 +27,7 @@ EXPECTED = "expected one answer to each permission, and an allowing one only aft
 def once_only(events: Iterable[Event]) -> Verdict:
     """LU-08 over a whole trace. Not applicable when no permission was asked, or where two adapters are in one story."""
     asked = 0
-    for example in examples(events):
+    for example in split_examples(events):
         if len({event.actor for event in example if event.kind == HOST}) > 1:
             return Verdict(ID, "not_applicable", "two adapters in one story: their agents' frames are not told apart")
         story = _Story()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from lasttick.checks.examples import examples
+from lasttick.checks.history import split_examples
 from lasttick.checks.verdict import Verdict
 from lasttick.engine.trace import Event
 
@@ -20,7 +20,7 @@ EXPECTED = "expected ALLOW only after a person's yes in the vault's own record (
 def silence(events: Iterable[Event]) -> Verdict:
     """VC-12 over a whole trace. Not applicable when the vault recorded no approval, or nobody waited for one."""
     told = 0
-    for example in examples(events):
+    for example in split_examples(events):
         allowed: dict[str, bool] = {}
         asked: dict[str | None, str] = {}
         for event in example:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lasttick.checks.examples import examples
+from lasttick.checks.history import split_examples
 from lasttick.checks.verdict import Verdict
 from lasttick.engine.trace import Event
 
@@ -19,7 +19,7 @@ EXPECTED = "expected a refused call to leave nothing at the third party (GW-07)"
 
 def untouched(events: Iterable[Event]) -> Verdict:
     """GW-07 over a whole trace. Not applicable when no tool was called."""
-    told = list(examples(events))
+    told = split_examples(events)
     if not any(event.kind == "gateway.call" for example in told for event in example):
         return Verdict(ID, "not_applicable", "no tool was called")
     for example in told:
