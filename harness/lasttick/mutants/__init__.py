@@ -7,7 +7,8 @@ attribute of a module or class while a part runs. Source: contract world, "Requi
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator
+import importlib
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -66,17 +67,19 @@ class UnknownMutant(Exception):
     """No mutant has that id; the message names close ones."""
 
 
-def catalogue() -> list[Mutant]:
-    """All mutants, sorted by id."""
-    from lasttick.mutants import gateway, hostagent, lineup, vaultclaw
+SYSTEMS = ("gateway", "hostagent", "lineup", "vaultclaw")
 
-    systems = (gateway, hostagent, lineup, vaultclaw)
-    return sorted((mutant for system in systems for mutant in system.MUTANTS), key=lambda mutant: mutant.id)
+
+def catalogue(systems: Sequence[str] = SYSTEMS) -> list[Mutant]:
+    """All mutants of these systems, sorted by id. A system's are loaded with the reference that they patch."""
+    rooms = (importlib.import_module(f"{__name__}.{system}") for system in systems)
+    return sorted((mutant for room in rooms for mutant in room.MUTANTS), key=lambda mutant: mutant.id)
 
 
 def find(mutant_id: str) -> Mutant:
-    """The mutant of that id. Raises UnknownMutant."""
-    known = {mutant.id: mutant for mutant in catalogue()}
+    """The mutant of that id. Only its own system is loaded. Raises UnknownMutant."""
+    system = mutant_id.partition("/")[0]
+    known = {mutant.id: mutant for mutant in catalogue((system,) if system in SYSTEMS else SYSTEMS)}
     if mutant_id not in known:
         close = difflib.get_close_matches(mutant_id, known, n=3, cutoff=0.3)
         raise UnknownMutant(
