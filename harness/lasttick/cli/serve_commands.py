@@ -36,6 +36,12 @@ def serve_hostagent(
     max_call: Annotated[float, typer.Option(metavar="S", help="After this a call is stuck.")] = 300.0,
     session_idle: Annotated[float, typer.Option(metavar="S", help="After this a silent session ends.")] = 1800.0,
     sse: Annotated[bool, typer.Option("--sse", help="Answer as event streams instead of JSON.")] = False,
+    conformance_fixtures: Annotated[
+        bool, typer.Option("--conformance-fixtures", help="A test build: what the official MCP suite calls.")
+    ] = False,
+    open_door: Annotated[
+        bool, typer.Option("--open-door", help="With those fixtures: ask nobody for a token.")
+    ] = False,
     mutant: Mutant = None,
 ) -> int:
     """The reference host agent: an MCP endpoint at /mcp and a console.
@@ -57,6 +63,8 @@ def serve_hostagent(
         max_call_s=max_call,
         session_idle_s=session_idle,
         sse=sse,
+        conformance_fixtures=conformance_fixtures,
+        open_door=open_door,
         mutant=mutant,
     )
 

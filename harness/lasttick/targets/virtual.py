@@ -293,6 +293,8 @@ class VirtualHost:
                 max_call_s=options.max_call_s,
                 session_idle_s=options.session_idle_s,
                 json_response=not options.sse,
+                conformance_fixtures=options.fixtures,
+                open_door=options.open_door,
                 cloud_url=world._cloud.url if world._cloud else None,
                 **options.extra,
             )

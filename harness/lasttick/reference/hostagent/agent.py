@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 from fastapi import FastAPI
+from mcp.server.lowlevel import Server
 
 from lasttick.model.address import is_loopback
 from lasttick.ports import Clock, DriverError, Drivers, Entropy, LeaseStore
@@ -82,8 +83,12 @@ class HostAgent:
                 session_idle_s=config.session_idle_s,
                 port=config.port or None,
                 extra_host=None if is_loopback(config.host) else config.host,
+                open_door=config.open_door,
             ),
+            fit=_fixtures(config, entropy),
         )
+        if config.open_door:
+            logger.warning("the door of /mcp is open: nobody is asked for a token (a test build)")
         self._console = Console(status=self._status, clock=clock, entropy=entropy)
         self.app = FastAPI(
             lifespan=self._lifespan, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
@@ -189,6 +194,15 @@ class HostAgent:
             "devices": seen.devices,
             "mcp_busy_devices": status_board.mcp_busy_rows(seen, self.store.ttl_s),
         }
+
+
+def _fixtures(config: HostAgentConfig, entropy: Entropy) -> Callable[[Server[Any]], None] | None:
+    if not config.conformance_fixtures:
+        return None
+    # Here and nowhere else: what is not asked for is not even loaded.
+    from lasttick.reference.conformance.profile import ConformanceFixtures
+
+    return ConformanceFixtures(entropy).fit
 
 
 async def _bounded(close: Callable[[], Awaitable[object]], what: str) -> None:

@@ -59,6 +59,8 @@ class McpOptions:
     extra_host: str | None = None
     """One non-loopback host name or address, when both switches of HA-01 are set."""
     version: str = ""
+    open_door: bool = False
+    """No token is asked for: only for the MCP conformance suite, which can send none."""
 
 
 class ShortenSessionIds(logging.Filter):
@@ -120,7 +122,8 @@ class McpEndpoint:
     """The MCP side of one host agent. Put `routes` into the console's app and stay inside `running()` while it serves.
 
     An endpoint runs once: the SDK's session manager cannot be started again. `verify` is the door's question about a
-    token; `resolver` says who a call is from, in place of `holder_of`, on transports that have no headers.
+    token; `resolver` says who a call is from, in place of `holder_of`, on transports that have no headers. `fit` may put
+    more onto the SDK's server before it runs (the fixtures of a test build).
     """
 
     def __init__(
@@ -131,6 +134,7 @@ class McpEndpoint:
         verify: Callable[[str], bool],
         options: McpOptions | None = None,
         resolver: HolderOf | None = None,
+        fit: Callable[[Server[Any]], None] | None = None,
     ) -> None:
         options = options or McpOptions()
         self._calls = calls
@@ -150,6 +154,8 @@ class McpEndpoint:
             on_call_tool=self._call_tool,
         )
         self.server.middleware[:] = [self._on_message]
+        if fit is not None:
+            fit(self.server)
         self._manager = StreamableHTTPSessionManager(
             self.server,
             json_response=options.json_response,
@@ -161,7 +167,8 @@ class McpEndpoint:
         self._in_flight = in_flight.InFlight(
             StreamableHTTPASGIApp(self._manager), session_of, max_body_bytes=options.max_body_bytes
         )
-        self.app: AsgiApp = Door(SessionWatch(self._in_flight, session_of, self.sessions), verify)
+        watched = SessionWatch(self._in_flight, session_of, self.sessions)
+        self.app: AsgiApp = watched if options.open_door else Door(watched, verify)
         self.routes: list[BaseRoute] = routes(self.app)
         for name in SDK_LOGGERS:
             logging.getLogger(name).addFilter(_SHORTEN)
