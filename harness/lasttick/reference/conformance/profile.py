@@ -42,8 +42,9 @@ class ConformanceFixtures:
         assert listed is not None and called is not None, "fixtures are fitted onto a server that has tools"
 
         async def list_tools(ctx: Context, params: Page) -> types.ListToolsResult:
+            # Fixtures first: the suite tries headers on the first tool, with no arguments.
             own: Any = await listed.handler(ctx, params)
-            return types.ListToolsResult(tools=[*own.tools, *self._tools.tools])
+            return types.ListToolsResult(tools=[*self._tools.tools, *own.tools])
 
         async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> Any:
             if params.name in self._tools:

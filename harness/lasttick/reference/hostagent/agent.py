@@ -16,6 +16,7 @@ import httpx
 from fastapi import FastAPI
 from mcp.server.lowlevel import Server
 
+from lasttick import __version__
 from lasttick.model.address import is_loopback
 from lasttick.ports import Clock, DriverError, Drivers, Entropy, LeaseStore
 from lasttick.reference.hostagent import identity, predecessor, status_board, tokens
@@ -84,6 +85,7 @@ class HostAgent:
                 port=config.port or None,
                 extra_host=None if is_loopback(config.host) else config.host,
                 open_door=config.open_door,
+                version=__version__,
             ),
             fit=_fixtures(config, entropy),
         )

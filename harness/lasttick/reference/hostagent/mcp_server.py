@@ -28,7 +28,7 @@ from lasttick.model import errors
 from lasttick.model.errors import ToolError
 from lasttick.model.lease import Holder
 from lasttick.ports import AsgiApp, LeaseStore
-from lasttick.reference.hostagent import in_flight, tools
+from lasttick.reference.hostagent import empty_lists, in_flight, tools
 from lasttick.reference.hostagent.calls import LeasedCalls
 from lasttick.reference.hostagent.door import Door
 from lasttick.reference.hostagent.session_watch import Sessions, SessionWatch
@@ -154,6 +154,7 @@ class McpEndpoint:
             on_call_tool=self._call_tool,
         )
         self.server.middleware[:] = [self._on_message]
+        empty_lists.fit(self.server)
         if fit is not None:
             fit(self.server)
         self._manager = StreamableHTTPSessionManager(
