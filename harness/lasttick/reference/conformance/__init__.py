@@ -1,1 +1,1 @@
-"""What the official MCP conformance suite asks of a server beside its own tools. Never loaded unless a start says so."""
+"""What does the official MCP conformance suite call beside a server's own tools? Loaded only if a start says so."""

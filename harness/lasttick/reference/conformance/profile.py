@@ -39,7 +39,8 @@ class ConformanceFixtures:
         log.warning("the fixtures of the MCP conformance suite are served: a test build, not for real devices")
         listed, called = server.get_request_handler("tools/list"), server.get_request_handler("tools/call")
         schema_of = server.get_tool_input_schema
-        assert listed is not None and called is not None, "fixtures are fitted onto a server that has tools"
+        assert listed is not None, "fixtures are fitted onto a server that lists tools"
+        assert called is not None, "fixtures are fitted onto a server that calls tools"
 
         async def list_tools(ctx: Context, params: Page) -> types.ListToolsResult:
             # Fixtures first: the suite tries headers on the first tool, with no arguments.

@@ -1,4 +1,4 @@
-"""May this request state be believed? It comes back from the client, so it carries a signature of this run's own key."""
+"""May this request state be believed? It comes back from the client, so it is signed with a key of this run."""
 
 from __future__ import annotations
 

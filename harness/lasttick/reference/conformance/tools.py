@@ -197,9 +197,7 @@ async def _log(ctx: Context, data: str) -> None:
 async def _elicited(ctx: Context, message: str, schema: dict[str, Any], shown: str) -> Outcome:
     if not ctx.session.check_client_capability(types.ClientCapabilities(elicitation=types.ElicitationCapability())):
         return _cannot("elicitation")
-    answer = await ctx.session.send_request(
-        elicit(message, schema), types.ElicitResult, metadata=_on_this_call(ctx)
-    )
+    answer = await ctx.session.send_request(elicit(message, schema), types.ElicitResult, metadata=_on_this_call(ctx))
     return said(shown.format(action=answer.action, content=answer.content))
 
 

@@ -122,8 +122,8 @@ class McpEndpoint:
     """The MCP side of one host agent. Put `routes` into the console's app and stay inside `running()` while it serves.
 
     An endpoint runs once: the SDK's session manager cannot be started again. `verify` is the door's question about a
-    token; `resolver` says who a call is from, in place of `holder_of`, on transports that have no headers. `fit` may put
-    more onto the SDK's server before it runs (the fixtures of a test build).
+    token; `resolver` says who a call is from, in place of `holder_of`, on transports that have no headers. `fit` may
+    put more onto the SDK's server before it runs (the fixtures of a test build).
     """
 
     def __init__(
