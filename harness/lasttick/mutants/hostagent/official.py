@@ -62,7 +62,7 @@ def _modern_needs_session(right: Any) -> Any:
 
     async def call(self: FixtureTools, ctx: Any, params: Any) -> Any:
         if ctx.session._connection.session_id is None:
-            mcp_server.refuse(errors.no_session())
+            mcp_server.refuse(errors.no_session("open one"))
         return await right(self, ctx, params)
 
     return call
