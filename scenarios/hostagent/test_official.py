@@ -6,6 +6,7 @@ In virtual mode our client asks what the suite asks. In process mode the suite i
 from __future__ import annotations
 
 import base64
+import os
 from typing import Any
 
 import pytest
@@ -395,3 +396,30 @@ async def test_an_open_door_is_for_a_test_build_alone(world: World) -> None:
     client = McpClient(host.url, token=None, transport=world.transport(), era="modern")
     assert contents(await client.call("test_simple_text")) == [{"type": "text", "text": SIMPLE_TEXT}]
     await client.close()
+
+
+@scenario("HA-21", rung="process")
+@pytest.mark.parametrize(
+    ("revision", "fixtures"),
+    [("2025-11-25", True), ("2026-07-28", True), ("2026-07-28", False)],
+    ids=["2025-11-25", "2026-07-28", "2026-07-28-as-it-is"],
+)
+async def test_the_official_suite_passes_through_the_door(world: World, revision: str, fixtures: bool) -> None:
+    """The official suite itself, its newest version, with a doorman that adds the token. Every scenario passes that the
+    revision requires; without fixtures those that need none."""
+    from lasttick.conformance import play, toolbox
+    from lasttick.conformance.doorman import doorman
+    from lasttick.conformance.suite import Suite
+
+    box = toolbox.look(toolbox.folder_of(os.environ))
+    newest = toolbox.SUITES[-1]
+    if (lacks := box.lacks(newest)) is not None or box.node is None:
+        world.inconclusive(str(lacks))
+    suite = Suite(box.node, box.suites[newest], newest)
+    host = await world.hostagent(fixtures=fixtures, sse=fixtures)
+    async with doorman(host.url, host.token) as url:
+        run = await play.play(suite, revision, url, "a scenario", "hostagent", world.path, fixtures=fixtures)
+    assert run is not None
+    assert run.required, "the suite required nothing"
+    wrong = {outcome.name: outcome.reason for outcome in run.outcomes if not outcome.ok}
+    assert not wrong, f"{len(wrong)} of {len(run.required)} required scenarios did not pass: {wrong}"
