@@ -26,6 +26,19 @@ def inspector(world: World, host: Any, token: str | None = None) -> Any:
     return Inspector(box, host.url, token or host.token, home)
 
 
+async def tapped(world: World, client: Any, y: float) -> Any:
+    """One tap of the Inspector, told to the trace as the call of a caller of its own: it is another session each time,
+    and the phone's log must tell them apart."""
+    actor, ref = f"inspector-{y:g}", world.next_ref("c")
+    tap = {"device_id": "phone-1", "x": 101.5, "y": y}
+    world.trace.emit(actor, "call.start", ref, tool="tap", device_id="phone-1", arguments=tap, session=None)
+    done = await client.tools_call("tap", **tap)
+    ok = done.code == 0
+    code, reason = (None, None) if ok else (-32000, "device_busy")
+    world.trace.emit(actor, "call.end", ref, tool="tap", ok=ok, http_status=200, code=code, reason=reason)
+    return done
+
+
 @scenario("HA-02", "HA-22", rung="process")
 async def test_the_inspector_lists_and_calls_through_the_door(world: World) -> None:
     """The Inspector with the bearer header lists the eleven tools and asks for the devices; with a wrong token it does
@@ -47,20 +60,20 @@ async def test_the_inspector_lists_and_calls_through_the_door(world: World) -> N
 async def test_a_lease_of_the_inspector_ends_by_its_ttl_alone(world: World) -> None:
     """Each call of the Inspector is a session of its own, which it never ends. So its second tap is another session's
     and is refused (exit code 1) until the TTL after the first has passed, and then it gets the phone."""
-    host = await world.hostagent(ttl_s=6 * world.ttl_s)
+    host = await world.hostagent(ttl_s=3 * world.ttl_s)
     client = inspector(world, host)
     phone = world.device("phone-1")
-    first = await client.tools_call("tap", device_id="phone-1", x=101.5, y=3)
+    first = await tapped(world, client, 3.5)
     assert first.code == 0, first.said
     assert await host.busy() == ["phone-1"], "nobody ended the session, so the phone is still held"
-    second = await client.tools_call("tap", device_id="phone-1", x=101.5, y=4)
+    second = await tapped(world, client, 4.5)
     assert (second.code, second.result) == (1, None)
     assert "device phone-1 is busy (held by another MCP session)" in second.said
     unknown = await client.tools_call("tap", device_id="phone-9", x=101.5, y=4)
     assert unknown.code == 1
     assert "unknown device: phone-9" in unknown.said
     await world.until(phone.last_end_s + host.ttl_s)
-    third = await client.tools_call("tap", device_id="phone-1", x=101.5, y=5)
+    third = await tapped(world, client, 5.5)
     assert third.code == 0, third.said
     assert phone.calls == 2
 
