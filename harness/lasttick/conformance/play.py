@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +27,7 @@ VERSION = 1
 REVISIONS = ("2025-11-25", "2026-07-28")
 SYSTEMS = ("hostagent", "vaultclaw")
 OPEN, SHUT, BARE = "fixtures, open door", "fixtures, behind the door", "no fixtures, behind the door"
+WAYS = (OPEN, SHUT, BARE)
 AS_IT_IS = "no fixtures, no door"
 Tell = Callable[[str], None]
 
@@ -126,10 +126,10 @@ async def _hostagent(
     mutant: str | None,
     tell: Tell,
 ) -> None:
-    for way in (OPEN, SHUT, BARE):
+    for number, way in enumerate(WAYS):
         options = ["--conformance-fixtures", "--sse"] if way != BARE else []
         options += ["--open-door"] if way == OPEN else []
-        directory = folder / f"id-{('open', 'shut', 'bare')[(OPEN, SHUT, BARE).index(way)]}"
+        directory = folder / f"identity-{number}"
         arguments = ["hostagent", "--port", "0", "--devices", "phone-1=android", "--identity-dir", str(directory)]
         async with _served([*arguments, *options], folder, mutant) as url, contextlib.AsyncExitStack() as stack:
             token = json.loads((directory / "host_mcp_token.json").read_text(encoding="utf-8"))["token"]
@@ -185,9 +185,7 @@ async def _served(
     with tempfile.NamedTemporaryFile(prefix="serve-", suffix=".log", dir=folder, delete=False) as log:
         pass
     wrong = [] if mutant is None else ["--mutant", mutant]
-    child = Child(
-        [*arguments, *wrong], Path(log.name), {"PYTHONPATH": os.environ.get("PYTHONPATH", ""), **(environ or {})}
-    )
+    child = Child([*arguments, *wrong], Path(log.name), environ)
     try:
         while (ready := child.poll_ready()) is None:
             await asyncio.sleep(POLL_S)
