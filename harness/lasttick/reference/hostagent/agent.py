@@ -132,6 +132,7 @@ class HostAgent:
         try:
             for driver in await self._drivers.drivers():
                 self.manager.register(driver)
+                await self.store.fence_above(driver.info.device_id, driver.fence)
         except (DriverError, ValueError) as error:
             raise StartError(
                 f"the devices cannot be had: {error}",

@@ -177,9 +177,9 @@ def tool_handlers(*, manager: DeviceManager, skill_catalog_store: object | None 
         )
 
     def leased(spec: ToolSpec) -> ToolHandler:
-        async def handler(*, device_id: str, **arguments: Any) -> dict[str, Any]:
+        async def handler(*, device_id: str, fence: int | None = None, **arguments: Any) -> dict[str, Any]:
             driver = manager.get(device_id)
-            return _finished(spec, await driver.perform(spec.name, arguments), driver.info.scale)
+            return _finished(spec, await driver.perform(spec.name, arguments, fence), driver.info.scale)
 
         return handler
 
