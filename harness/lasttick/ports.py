@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from lasttick.model.lease import Decision, Holder, LeaseView
+from lasttick.model.shared_lease import SharedLease, Take
 
 DriverHealth = Literal["ok", "offline", "error"]
 
@@ -105,6 +106,36 @@ class DriverError(Exception):
     """The device refused or failed an action. The message is for the caller's eyes (error matrix row 5)."""
 
 
+class LeaseServer(Protocol):
+    """Where several host agents keep one table of leases: each method is one atomic step of `model.shared_lease`.
+
+    Times in microseconds of the server's own clock. Steps may be asked again after a lost answer: each happens once.
+    Raises StoreUnavailable.
+    """
+
+    async def now_us(self) -> int: ...
+
+    async def take(self, ask: Take, ttl_us: int) -> Decision: ...
+
+    async def end_use(self, device_id: str, holder: Holder, pin: str, ttl_us: int) -> bool: ...
+
+    async def keep(self, device_id: str, holder: Holder, host: str, ttl_us: int) -> bool: ...
+
+    async def release(self, device_id: str, holder: Holder, ttl_us: int) -> bool: ...
+
+    async def end_holder(self, holder: Holder, ttl_us: int) -> list[str]:
+        """Tombstone the holder and give back what it holds. Sorted ids of what was held; [] when it had ended."""
+        ...
+
+    async def fence_above(self, seen: int) -> None: ...
+
+    async def records(self, ttl_us: int) -> tuple[int, list[SharedLease]]:
+        """The server's time, and what is held at it, sorted by device id."""
+        ...
+
+    async def aclose(self) -> None: ...
+
+
 class StaleFence(DriverError):
     """The device has been given to a later holder: it refuses calls with an older fencing token for ever."""
 
@@ -144,7 +175,8 @@ class DeviceDriver(Protocol):
         """Run one of the nine leased tools; `arguments` come without `device_id`. JSON-able result.
 
         `fence`: the caller's fencing token; the device remembers the largest and refuses all that are smaller.
-        Raises StaleFence, DriverError. May take long, may never return; a correct host never calls it twice at once on one device.
+        Raises StaleFence, DriverError. May take long, may never return; a correct host never calls it twice at once on
+        one device.
         """
         ...
 

@@ -121,7 +121,6 @@ class RackDriver:
             raise DriverError(f"the rack's result for {self.info.device_id} is not an object")
         return result
 
-
     def _expect_200(self, answer: httpx.Response) -> None:
         if answer.status_code != 200:
             error = StaleFence if answer.status_code == STALE_FENCE else DriverError
