@@ -82,7 +82,9 @@ class HostAgent:
                 session_idle_s=config.session_idle_s,
                 port=config.port or None,
                 extra_host=None if is_loopback(config.host) else config.host,
+                stateless_handles=config.stateless_handles,
             ),
+            entropy=entropy,
         )
         self._console = Console(status=self._status, clock=clock, entropy=entropy)
         self.app = FastAPI(
