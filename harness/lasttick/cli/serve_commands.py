@@ -42,6 +42,9 @@ def serve_hostagent(
     open_door: Annotated[
         bool, typer.Option("--open-door", help="With those fixtures: ask nobody for a token.")
     ] = False,
+    stateless_handles: Annotated[
+        bool, typer.Option(help="Clients without a session hold devices by lease handles.")
+    ] = True,
     mutant: Mutant = None,
 ) -> int:
     """The reference host agent: an MCP endpoint at /mcp and a console.
@@ -65,6 +68,7 @@ def serve_hostagent(
         sse=sse,
         conformance_fixtures=conformance_fixtures,
         open_door=open_door,
+        stateless_handles=stateless_handles,
         mutant=mutant,
     )
 

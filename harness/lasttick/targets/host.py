@@ -37,6 +37,7 @@ class HostOptions:
     in a rack of the host's own, and their log is nobody's."""
     open_door: bool = False
     """With `fixtures`: nobody is asked for a token."""
+    stateless_handles: bool = True
     name: str = "hostagent"
     host: str = "127.0.0.1"
     allow_non_loopback: bool = False

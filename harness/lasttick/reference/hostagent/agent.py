@@ -85,8 +85,10 @@ class HostAgent:
                 port=config.port or None,
                 extra_host=None if is_loopback(config.host) else config.host,
                 open_door=config.open_door,
+                stateless_handles=config.stateless_handles,
                 version=__version__,
             ),
+            entropy=entropy,
             fit=_fixtures(config, entropy),
         )
         if config.open_door:
@@ -139,6 +141,7 @@ class HostAgent:
         try:
             for driver in await self._drivers.drivers():
                 self.manager.register(driver)
+                await self.store.fence_above(driver.info.device_id, driver.fence)
         except (DriverError, ValueError) as error:
             raise StartError(
                 f"the devices cannot be had: {error}",

@@ -51,6 +51,8 @@ class HostAgentConfig:
     """A test build: what the official MCP conformance suite calls is served beside the tools."""
     open_door: bool = False
     """Nobody is asked for a token; with `conformance_fixtures` on loopback only."""
+    stateless_handles: bool = True
+    """Clients without a session hold devices by lease handles (ruling HA-7); off: the leased tools refuse them."""
 
     @classmethod
     def from_env(
