@@ -148,6 +148,7 @@ def test_serve_hostagent_hands_every_option_on(asked: list[Any], tmp_path: Path)
             "sse": True,
             "conformance_fixtures": True,
             "open_door": True,
+            "stateless_handles": True,
             "mutant": "hostagent/wrapper-waits",
         }
     ]
