@@ -13,7 +13,7 @@ from lasttick import World, scenario
 STOP_S = 5.0
 HOST = "phones.example"
 OTHER_PATHS = (
-    *("/", "/mcpx", "/mcp/x", "/mcp/mcp", "/mcp//", "//mcp", "/MCP", "/mcp;x", "/api/mcp", "/api/status/"),
+    *("/mcpx", "/mcp/x", "/mcp/mcp", "/mcp//", "//mcp", "/MCP", "/mcp;x", "/api/mcp", "/api/status/"),
     "/.well-known/oauth-protected-resource",
 )
 BOTH = {"HOST_AGENT_CONSOLE_ALLOW_NON_LOOPBACK": "1"}
