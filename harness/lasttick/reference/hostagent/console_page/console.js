@@ -86,7 +86,7 @@
       const left = one.lease.in_flight ? board.ttl_s : Math.max(0, one.lease.ttl_left_s - gone);
       one.bar.value = left;
       one.count.textContent = one.lease.in_flight
-        ? seconds(board.ttl_s) + " from the end of the call"
+        ? board.ttl_s + " s from the end of the call"
         : Math.ceil(left) + " s left";
     }
     if (source && performance.now() - heardMs > quietMs) link("lost", "no news for " + seconds((performance.now() - heardMs) / 1000));
