@@ -19,8 +19,13 @@ from .watching import FORM, fill_in, knock, watch
 
 COOKIE = "lasttick_console"
 SOON_S = 1.0
-"""A page is told within half a second; the rest is for a busy machine."""
+"""A page is told within half a second."""
 MARKUP = "<img src=x onerror=alert(1)>"
+
+
+def soon_s(world: World) -> float:
+    """How long to wait for what a page must be told: real machines are busy at times."""
+    return SOON_S if world.mode == "virtual" else 4 * SOON_S
 
 
 def password_of(host: Any) -> str:
@@ -147,10 +152,10 @@ async def test_a_session_is_made_at_the_login_and_ends_at_the_logout(world: Worl
         assert cookie_of(second) != cookie_of(first)
         assert not await opens(cookie_of(first)), "the session that logged in anew is over"
         page = await watch(world, owner)
-        await page.shows([], SOON_S)
+        await page.shows([], soon_s(world))
         assert (await owner.post("/logout")).status_code == 200
         assert not await opens(cookie_of(second)), "after the logout a copy of its cookie still opens the console"
-        await page.ends(SOON_S)
+        await page.ends(soon_s(world))
         assert page.why == "logged out"
 
 
@@ -222,13 +227,14 @@ async def test_a_lease_comes_and_goes_while_the_page_is_open(world: World) -> No
     came, that a call is in flight, how long is left, and at the TTL's end that it went. Then one whose session ends."""
     host = await world.hostagent(devices=["phone-1", "phone-2"])
     page = await watch(world, await host.console())
-    first = await page.shows([], SOON_S)
+    first = await page.shows([], soon_s(world))
     assert [row["status"] for row in first.data["devices"]] == ["idle", "idle"]
     alice = await host.client("alice")
     phone = world.device("phone-1")
+    slack_s = world.tick_s if world.mode == "virtual" else SOON_S
     await phone.slow("tap", host.ttl_s * 1.003)  # so that the lease ends between two looks of the console
     call = alice.begin_tap("phone-1")
-    came = await page.shows(["phone-1"], SOON_S)
+    came = await page.shows(["phone-1"], soon_s(world))
     (row,) = came.data["mcp_busy_devices"]
     assert (row["in_flight"], row["ttl_left_s"]) == (1, host.ttl_s), "the TTL does not run during a call"
     assert row["session"] == str(alice.raw.session_id)[:8]
@@ -238,17 +244,17 @@ async def test_a_lease_comes_and_goes_while_the_page_is_open(world: World) -> No
     (row,) = page.boards[-1].data["mcp_busy_devices"]
     told_s = page.boards[-1].t_s - phone.last_end_s
     assert row["in_flight"] == 0, "the page must hear that the call has ended"
-    assert abs(row["ttl_left_s"] - (host.ttl_s - told_s)) <= world.tick_s, f"{row} told {told_s:.3f} s after the call"
+    assert abs(row["ttl_left_s"] - (host.ttl_s - told_s)) <= slack_s, f"{row} told {told_s:.3f} s after the call"
     free_s = phone.last_end_s + host.ttl_s
-    gone = await page.shows([], host.ttl_s + SOON_S)
+    gone = await page.shows([], host.ttl_s + soon_s(world))
     late_s = gone.t_s - free_s
-    assert 0 <= late_s <= world.tick_s, f"the lease was free at t={free_s:.3f}; the page heard {late_s:.3f} s after"
+    assert 0 <= late_s <= slack_s, f"the lease was free at t={free_s:.3f}; the page heard {late_s:.3f} s after"
     assert gone.data["devices"][0]["status"] == "idle"
     bob = await host.client("bob")
     assert (await bob.tap("phone-2")).ok
-    await page.shows(["phone-2"], SOON_S)
+    await page.shows(["phone-2"], soon_s(world))
     await bob.end()
-    await page.shows([], SOON_S)
+    await page.shows([], soon_s(world))
     assert len(page.boards) < 12, f"{len(page.boards)} boards were sent; what only counts is no news"
 
 
@@ -272,11 +278,11 @@ async def test_the_stream_is_for_who_is_logged_in_and_ends_with_the_host(world: 
         http.headers.clear()
         await fill_in(http, password_of(host))
         page = await watch(world, http)
-        await page.shows([], SOON_S)
+        await page.shows([], soon_s(world))
         before_s = world.now_s
         await host.stop()
         assert world.now_s - before_s < 5.0, f"the stop took {world.now_s - before_s:.1f} s"
-        await page.ends(SOON_S)
+        await page.ends(soon_s(world))
         assert page.why == "stopping"
 
 
@@ -292,7 +298,7 @@ async def test_so_many_pages_watch_and_no_more(world: World) -> None:
     await refused.aclose()
     await pages[0].answer.aclose()
     await world.advance(world.tick_s)
-    await (await watch(world, console)).shows([], SOON_S)
+    await (await watch(world, console)).shows([], soon_s(world))
 
 
 @scenario("HA-17", "HA-02")
@@ -305,7 +311,7 @@ async def test_the_page_tells_no_whole_session_and_no_secret(world: World) -> No
     alice, bob = await host.client("alice"), await host.client("bob")
     assert (await alice.tap("phone-1")).ok
     assert (await bob.tap("phone-2")).ok
-    await page.shows(["phone-1", "phone-2"], SOON_S)
+    await page.shows(["phone-1", "phone-2"], soon_s(world))
     shown = {
         "page": (await console.get("/")).text,
         "events": "\n".join(page.raw),
@@ -364,7 +370,7 @@ async def test_a_person_sees_a_lease_come_and_go(world: World) -> None:
     """Chromium. A person logs in with the keyboard alone and sees the devices. An agent takes a phone: the lease
     appears without a reload, counts down, and goes at the end of its TTL. Then they log out with the keyboard, and the
     other tab that was open shows the form. Nothing was asked of any other machine."""
-    host = await world.hostagent(devices=["phone-1", "phone-2", "ipad-1=ios@2"], ttl_s=world.ttl_s * 2)
+    host = await world.hostagent(devices=["phone-1", "phone-2", "ipad-1=ios@2"], ttl_s=world.ttl_s * 4)
     browser = await world.browser()
     tab = await browser.page()
     await log_in_by_keyboard(host, tab)

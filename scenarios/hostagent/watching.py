@@ -84,6 +84,7 @@ async def watch(world: World, http: httpx.AsyncClient) -> Page:
     answer = await knock(http)
     assert answer.status_code == 200, f"/api/events gave HTTP {answer.status_code}"
     assert answer.headers["content-type"].startswith("text/event-stream")
+    assert answer.headers["cache-control"] == "no-store"
     page = Page(world, answer)
     world.start(page.read())
     return page
