@@ -1,5 +1,12 @@
 """Wrong host agents, by topic. Ids are those of the contract's rulings where a ruling names one."""
 
-from lasttick.mutants.hostagent import access, calls, handles, lease, official
+from lasttick.mutants.hostagent import access, calls, console, handles, lease, official
 
-MUTANTS = [*access.MUTANTS, *calls.MUTANTS, *handles.MUTANTS, *lease.MUTANTS, *official.MUTANTS]
+MUTANTS = [
+    *access.MUTANTS,
+    *calls.MUTANTS,
+    *console.MUTANTS,
+    *handles.MUTANTS,
+    *lease.MUTANTS,
+    *official.MUTANTS,
+]
