@@ -1,4 +1,4 @@
-"""Wrong host agents: what a kill within a start, an end at an odd moment, an old heartbeat or an agent's habit brings out.
+"""Wrong host agents: what a killed start, an end at an odd moment, an old heartbeat or an agent's habit brings out.
 
 HA-03, HA-07, HA-08, HA-20 and HA-22: the wrong versions that pass where everything comes in its usual order.
 """
@@ -11,9 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from lasttick.model.lease import Holder
 from lasttick.mutants import Mutant
 from lasttick.reference import durable
 from lasttick.reference.hostagent import identity, private_file
+from lasttick.reference.hostagent.calls import DriverCall, LeasedCalls, Turns
+from lasttick.reference.hostagent.lease_table import LeaseTable
 from lasttick.reference.hostagent.private_file import PrivateFileError
 
 Wrap = Callable[..., Any]
@@ -86,7 +89,39 @@ def finished_by_the_next(right: Wrap) -> Wrap:
     return create
 
 
-KILLS = "hostagent/token-kills/"
+# -- HA-07: ended at an odd moment
+
+
+def only_holders_are_buried(right: Wrap) -> Wrap:
+    """A session that holds nothing has nothing to lose, so its end is not remembered."""
+
+    def end_holder(self: LeaseTable, now_ns: int, holder: Holder) -> list[str]:
+        return list(right(self, now_ns, holder)) if holder in self._held_by else []
+
+    return end_holder
+
+
+def unpin_what_was_driven(right: Wrap) -> Wrap:
+    """A call that was given up before its driver began goes straight to its end, past the unpinning."""
+
+    async def _unpin(self: LeasedCalls, call: DriverCall) -> None:
+        if not (call.answer.cancelled() and call.result is None and call.error is None):
+            await right(self, call)
+
+    return _unpin
+
+
+def give_to_the_first(self: Turns, device_id: str, holder: Holder) -> None:
+    """The first in line gets the turn, also when it is leaving the line at this very moment."""
+    line = self._lines.pop((device_id, holder), None)
+    if line:
+        self._lines[(device_id, holder)] = line
+        turn = line.popleft()
+        if not turn.done():
+            turn.set_result(True)
+
+
+KILLS, TURNS = "hostagent/token-kills/", "hostagent/session-end-turns/"
 
 MUTANTS: list[Mutant] = [
     Mutant(
@@ -123,5 +158,29 @@ MUTANTS: list[Mutant] = [
         text="what a killed process left over is put in place by the next start",
         killed_by=f"{KILLS}what-a-killed-process-left-over-is-nobodys[host_mcp_token.json]",
         patch=lambda seam: seam.wrap(private_file, "create", finished_by_the_next),
+    ),
+    Mutant(
+        "hostagent/empty-handed-end-forgotten",
+        breaks="HA-07",
+        ruling=6,
+        text="the end of a session that holds nothing is not remembered: its call on the way takes a device after it",
+        killed_by=f"{TURNS}an-end-at-each-turn-of-a-call[quick-delete]",
+        patch=lambda seam: seam.wrap(LeaseTable, "end_holder", only_holders_are_buried),
+    ),
+    Mutant(
+        "hostagent/given-up-call-stays-pinned",
+        breaks="HA-07",
+        ruling=1,
+        text="a call that is given up after it took the device and before its driver began pins it for ever",
+        killed_by=f"{TURNS}an-end-at-each-turn-of-a-call[quick-cancel]",
+        patch=lambda seam: seam.wrap(LeasedCalls, "_unpin", unpin_what_was_driven),
+    ),
+    Mutant(
+        "hostagent/turn-given-to-who-leaves",
+        breaks="HA-07",
+        ruling=12,
+        text="a waiting call that is given up in the instant in which its turn comes keeps the turn, for ever",
+        killed_by=f"{TURNS}a-waiting-call-is-cancelled-at-each-turn-of-its-turn",
+        patch=lambda seam: seam.replace(Turns, "give", give_to_the_first),
     ),
 ]
