@@ -72,6 +72,8 @@ class McpSide:
         self._own = transport is None
         self._http = httpx.AsyncClient(transport=transport, trust_env=False, follow_redirects=True, timeout=HTTP_S)
         self._server = ConfiguredServer(server, self._connect, clock, self._habits)
+        self.pings = 0
+        """How many keepalives were sent."""
         self._session: HttpSession | None = None
         self._keepalive: asyncio.Task[None] | None = None
 
@@ -116,6 +118,7 @@ class McpSide:
     async def _ping_for_ever(self) -> None:
         while True:
             await self._clock.sleep(self._keepalive_s)
+            self.pings += 1
             await self._server.ping()
 
     async def _stop_keepalive(self) -> None:

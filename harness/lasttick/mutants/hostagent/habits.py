@@ -5,19 +5,25 @@ HA-03, HA-07, HA-08, HA-20 and HA-22: the wrong versions that pass where everyth
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lasttick.model.lease import Holder
+from lasttick.model import lease
+from lasttick.model.lease import Decision, Holder, Refused
 from lasttick.mutants import Mutant
 from lasttick.reference import durable
-from lasttick.reference.hostagent import identity, private_file
+from lasttick.reference.hostagent import identity, mcp_server, private_file
 from lasttick.reference.hostagent.calls import DriverCall, LeasedCalls, Turns
 from lasttick.reference.hostagent.lease_table import LeaseTable
+from lasttick.reference.hostagent.mcp_server import McpEndpoint, session_of
+from lasttick.reference.hostagent.memory_store import MemoryLeaseStore
 from lasttick.reference.hostagent.private_file import PrivateFileError
+from lasttick.reference.hostagent.session_watch import SessionWatch
 
 Wrap = Callable[..., Any]
 
@@ -121,7 +127,120 @@ def give_to_the_first(self: Turns, device_id: str, holder: Holder) -> None:
             turn.set_result(True)
 
 
-KILLS, TURNS = "hostagent/token-kills/", "hostagent/session-end-turns/"
+# -- HA-20: an agent's habits
+
+
+def refused_request_registers(right: Wrap) -> Wrap:
+    """As older SDKs do: a HEAD or GET without a session is refused and still opens one."""
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "nobody", "version": "0"}}
+    hello = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).encode()
+    own = [(b"accept", b"application/json, text/event-stream"), (b"content-type", b"application/json")]
+
+    async def __call__(self: SessionWatch, scope: Any, receive: Any, send: Any) -> None:
+        if scope.get("method") not in ("HEAD", "GET") or self._session_of(scope) is not None:
+            await right(self, scope, receive, send)
+            return
+        given: list[tuple[bytes, bytes]] = []
+        events = [
+            {"type": "http.request", "body": hello, "more_body": False},
+            {"type": "http.disconnect"},
+        ]
+
+        async def say_hello() -> Any:
+            return events.pop(0) if len(events) > 1 else events[0]
+
+        async def note(message: Any) -> None:
+            given.extend(pair for pair in message.get("headers", ()) if pair[0].lower() == b"mcp-session-id")
+
+        async def with_id(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                others = [pair for pair in message["headers"] if pair[0].lower() != b"mcp-session-id"]
+                message = {**message, "headers": [*others, *given]}
+            await send(message)
+
+        kept = [pair for pair in scope["headers"] if pair[0] not in (b"accept", b"content-type", b"content-length")]
+        await right(self, {**scope, "method": "POST", "headers": [*kept, *own]}, say_hello, note)
+        await right(self, scope, receive, with_id)
+
+    return __call__
+
+
+def holder_by_user_agent(right: Wrap) -> Wrap:
+    """Who calls is told by what the program says of itself: all runs of one agent are one holder."""
+
+    def holder_of(ctx: Any) -> Holder | None:
+        holder: Holder | None = right(ctx)
+        headers = dict(ctx.request.scope["headers"]) if ctx.request is not None else {}
+        agent = headers.get(b"user-agent")
+        return holder if holder is None or agent is None else Holder("mcp", agent.decode("latin-1"))
+
+    return holder_of
+
+
+def ping_renews(right: Wrap) -> Wrap:
+    """A keepalive keeps alive what the session holds, too."""
+
+    async def _on_message(self: McpEndpoint, ctx: Any, call_next: Any) -> Any:
+        session_id = session_of(ctx.request.scope) if ctx.request is not None else None
+        store = self._store
+        if ctx.method == "ping" and session_id is not None and isinstance(store, MemoryLeaseStore):
+            holder = Holder("mcp", session_id)
+            for device_id in list(store.table._held_by.get(holder, {})):
+                store.table.renew(store.now_ns(), device_id, holder)
+        return await right(self, ctx, call_next)
+
+    return _on_message
+
+
+def broken_call_is_over(right: Wrap) -> Wrap:
+    """A call whose connection breaks was given up, so it is unpinned: nobody says so when an agent's time is up."""
+
+    def __init__(self: McpEndpoint, **options: Any) -> None:
+        right(self, **options)
+        one_call = self._in_flight._one_call
+
+        async def unpin_when_gone(receive: Any, session_id: str) -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            for view in await self._store.snapshot():
+                if view.holder == Holder("mcp", session_id):
+                    await self._store.end_use(view.device_id, view.holder)
+
+        async def watched(scope: Any, replay: Any, client: Any, key: Any) -> None:
+            watching = asyncio.get_running_loop().create_task(unpin_when_gone(replay._receive, key[0]))
+            try:
+                await one_call(scope, replay, client, key)
+            finally:
+                watching.cancel()
+
+        self._in_flight._one_call = watched  # type: ignore[method-assign]
+
+    return __init__
+
+
+def kept_a_place(right: Wrap) -> Wrap:
+    """Who was refused gets the device as soon as it is free, whether it still asks or not."""
+
+    async def begin_use(self: MemoryLeaseStore, device_id: str, holder: Holder) -> Decision:
+        places: dict[str, Holder] = vars(self.table).setdefault("places", {})
+        first = places.get(device_id)
+        if first is not None and first != holder and self.table.owner(self.now_ns(), device_id) is None:
+            self.table.acquire(self.now_ns(), device_id, places.pop(device_id))
+        decision: Decision = await right(self, device_id, holder)
+        if isinstance(decision, Refused):
+            places.setdefault(device_id, holder)
+        return decision
+
+    return begin_use
+
+
+def lost_is_free(right: Wrap) -> Wrap:
+    """What a lost session held is there for the taking, though its call still runs."""
+    return lambda record, holder, now_ns, ttl_ns: "fresh" if record.ended else right(record, holder, now_ns, ttl_ns)
+
+
+KILLS, HABITS = "hostagent/token-kills/", "hostagent/habits/"
+TURNS = "hostagent/session-end-turns/"
 
 MUTANTS: list[Mutant] = [
     Mutant(
@@ -182,5 +301,51 @@ MUTANTS: list[Mutant] = [
         text="a waiting call that is given up in the instant in which its turn comes keeps the turn, for ever",
         killed_by=f"{TURNS}a-waiting-call-is-cancelled-at-each-turn-of-its-turn",
         patch=lambda seam: seam.replace(Turns, "give", give_to_the_first),
+    ),
+    Mutant(
+        "hostagent/phantom-sessions",
+        breaks="HA-20",
+        text="a refused HEAD or GET opens a session that nobody uses or ends",
+        killed_by=f"{HABITS}what-the-agent-tries-first-leaves-no-phantom-session",
+        patch=lambda seam: seam.wrap(SessionWatch, "__call__", refused_request_registers),
+    ),
+    Mutant(
+        "hostagent/holder-by-user-agent",
+        breaks="HA-20",
+        text="callers are told apart by their user agent: two agents of one version share their leases",
+        killed_by=f"{HABITS}two-agents-that-look-alike-are-two[0.19.0]",
+        patch=lambda seam: seam.wrap(mcp_server, "holder_of", holder_by_user_agent),
+    ),
+    Mutant(
+        "hostagent/keepalive-renews",
+        breaks="HA-20",
+        ruling=4,
+        text="a ping renews what its session holds: an idle agent keeps a phone for ever",
+        killed_by=f"{HABITS}the-keepalive-of-an-idle-agent-holds-no-phone[0.19.0-0.25]",
+        patch=lambda seam: seam.wrap(McpEndpoint, "_on_message", ping_renews),
+    ),
+    Mutant(
+        "hostagent/broken-call-is-over",
+        breaks="HA-20",
+        ruling=1,
+        text="a call whose connection breaks is unpinned: an agent's time-out frees a phone that still moves",
+        killed_by=f"{HABITS}a-time-out-that-tells-nobody[0.19.0-1]",
+        patch=lambda seam: seam.wrap(McpEndpoint, "__init__", broken_call_is_over),
+    ),
+    Mutant(
+        "hostagent/refused-keeps-a-place",
+        breaks="HA-20",
+        ruling=16,
+        text="who was refused is given the device when it is free: an agent with an open breaker holds it unawares",
+        killed_by=f"{HABITS}three-busy-answers-open-the-breaker[0.19.0]",
+        patch=lambda seam: seam.wrap(MemoryLeaseStore, "begin_use", kept_a_place),
+    ),
+    Mutant(
+        "hostagent/repeat-gets-a-moving-phone",
+        breaks="HA-20",
+        ruling=8,
+        text="a device of a lost session is free while its call runs: the repeat in a new session drives it too",
+        killed_by=f"{HABITS}a-call-that-is-made-again-in-a-new-session[0.19.0-delete]",
+        patch=lambda seam: seam.wrap(lease, "answer", lost_is_free),
     ),
 ]
