@@ -103,6 +103,7 @@ class McpSide:
     async def vanish(self) -> None:
         """The program is killed: connections break, nothing is said. Calls in flight are the caller's to drop."""
         await self._stop_keepalive()
+        await self._server.stop_renewing()
         if self._session is not None:
             await self._session.vanish()
         await self._hang_up()

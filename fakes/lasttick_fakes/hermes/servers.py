@@ -102,10 +102,14 @@ class ConfiguredServer:
         return text
 
     async def close(self) -> None:
+        await self.stop_renewing()
+        await self._hang_up()
+
+    async def stop_renewing(self) -> None:
+        """A new session that is on its way does not come."""
         if self._renewal is not None:
             self._renewal.cancel()
             await asyncio.wait([self._renewal])
-        await self._hang_up()
 
     async def _hang_up(self) -> None:
         if self._session is not None:
