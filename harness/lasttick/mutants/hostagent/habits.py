@@ -13,12 +13,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lasttick.model import lease
+from lasttick.model import geometry, lease
 from lasttick.model.lease import Decision, Holder, Refused
 from lasttick.mutants import Mutant
 from lasttick.reference import durable
-from lasttick.reference.hostagent import identity, mcp_server, private_file
+from lasttick.reference.hostagent import heartbeat, identity, mcp_server, private_file, tools
 from lasttick.reference.hostagent.calls import DriverCall, LeasedCalls, Turns
+from lasttick.reference.hostagent.cloud_client import CloudClient
+from lasttick.reference.hostagent.heartbeat import HeartbeatLoop
 from lasttick.reference.hostagent.lease_table import LeaseTable
 from lasttick.reference.hostagent.mcp_server import McpEndpoint, session_of
 from lasttick.reference.hostagent.memory_store import MemoryLeaseStore
@@ -125,6 +127,43 @@ def give_to_the_first(self: Turns, device_id: str, holder: Holder) -> None:
         turn = line.popleft()
         if not turn.done():
             turn.set_result(True)
+
+
+# -- HA-08: heartbeats on a bad road
+
+
+def own_numbers(right: Wrap) -> Wrap:
+    """What the cloud answers to a heartbeat is not read: its own count is all that a host needs."""
+
+    async def heartbeat(self: CloudClient, host_id: str, body: Any) -> None:
+        await right(self, host_id, body)
+
+    return heartbeat
+
+
+def oldest_first(right: Wrap) -> Wrap:
+    """No heartbeat gets lost: one that was refused is sent again before the next."""
+
+    async def _send_one(self: HeartbeatLoop) -> int | None:
+        unsent: list[Any] = vars(self).setdefault("unsent", [])
+        self._seq += 1
+        unsent.append(heartbeat.payload(self._seq, await self._look()))
+        behind = await self._cloud.heartbeat(self._host_id, unsent[0])
+        unsent.pop(0)
+        return behind
+
+    return _send_one
+
+
+# -- HA-22: where to tap
+
+
+def twice_at_most(right: Wrap) -> Wrap:
+    return lambda bounds_px, scale: right(bounds_px, min(scale, 2))
+
+
+def icons_in_pixels(right: Wrap) -> Wrap:
+    return lambda spec, result, scale: right(spec, result, 1 if spec.name == "find_icon" else scale)
 
 
 # -- HA-20: an agent's habits
@@ -239,7 +278,8 @@ def lost_is_free(right: Wrap) -> Wrap:
     return lambda record, holder, now_ns, ttl_ns: "fresh" if record.ended else right(record, holder, now_ns, ttl_ns)
 
 
-KILLS, HABITS = "hostagent/token-kills/", "hostagent/habits/"
+KILLS, HABITS, ORDERS = "hostagent/token-kills/", "hostagent/habits/", "hostagent/heartbeat-orders/"
+HITS = "hostagent/tools/a-tap-at-the-point-that-a-tool-gave-hits-that-widget"
 TURNS = "hostagent/session-end-turns/"
 
 MUTANTS: list[Mutant] = [
@@ -347,5 +387,35 @@ MUTANTS: list[Mutant] = [
         text="a device of a lost session is free while its call runs: the repeat in a new session drives it too",
         killed_by=f"{HABITS}a-call-that-is-made-again-in-a-new-session[0.19.0-delete]",
         patch=lambda seam: seam.wrap(lease, "answer", lost_is_free),
+    ),
+    Mutant(
+        "hostagent/heartbeat-number-of-its-own",
+        breaks="HA-08",
+        text="a host that began anew counts from one, whatever the cloud has: an old heartbeat outranks its new ones",
+        killed_by=f"{ORDERS}what-an-earlier-life-said-is-gone-one-heartbeat-later[free]",
+        patch=lambda seam: seam.wrap(CloudClient, "heartbeat", own_numbers),
+    ),
+    Mutant(
+        "hostagent/refused-heartbeat-sent-again",
+        breaks="HA-08",
+        text="a refused heartbeat is sent again as it was, before the next: the view is right many good ones later",
+        killed_by=f"{ORDERS}in-any-order-no-held-device-is-acted-on",
+        patch=lambda seam: seam.wrap(HeartbeatLoop, "_send_one", oldest_first),
+    ),
+    Mutant(
+        "hostagent/every-ios-at-scale-2",
+        breaks="HA-22",
+        ruling=14,
+        text="a tap point is at most divided by two: on a device of scale 3 it is beside the widget",
+        killed_by=f"{HITS}[ios@3-get_ui_tree]",
+        patch=lambda seam: seam.wrap(geometry, "tap_point", twice_at_most),
+    ),
+    Mutant(
+        "hostagent/icon-point-in-pixels",
+        breaks="HA-22",
+        ruling=14,
+        text="the tap point of an icon is in pixels, also on iOS, whose taps are in points",
+        killed_by=f"{HITS}[ios@3-find_icon]",
+        patch=lambda seam: seam.wrap(tools, "_finished", icons_in_pixels),
     ),
 ]
