@@ -58,8 +58,8 @@ PERIOD = st.tuples(
 )
 
 
-@scenario("HA-08", sees=("skipped", "blind-window", "overtaken", "sent-again"))
-@settings(max_examples=12)
+@scenario("HA-08", needs=("schedule",), sees=("skipped", "blind-window", "overtaken", "sent-again"))
+@settings(max_examples=8)
 @given(periods=st.lists(PERIOD, min_size=2, max_size=6))
 @example(periods=[("refuse", 0.0, "nothing", "nothing"), ("refuse", 0.0, "nothing", "nothing")])
 @example(
@@ -75,7 +75,8 @@ async def test_in_any_order_no_held_device_is_acted_on(
 ) -> None:
     """Each heartbeat is lost, refused, late or doubled; old ones are sent again, cloud and host restart in between; an
     agent takes the phone and gives it back, and the cloud always has work. The cloud never drives a held phone; one
-    good heartbeat later its view is right, and stays so whatever still arrives."""
+    good heartbeat later its view is right, and stays so whatever still arrives. Ready tasks run in a seeded order."""
+    world.trouble.shuffle()
     cloud = await world.cloud()
     host = await world.hostagent(devices=[PHONE], heartbeat_s=world.ttl_s / 3)
     phone, alice, tasks = world.device(PHONE), await host.client("alice"), []
@@ -138,7 +139,7 @@ async def test_what_an_earlier_life_said_is_gone_one_heartbeat_later(world: Worl
         assert (await alice.tap(PHONE)).ok
     await world.post(f"{cloud.url}{path}", body)
     task_id = await cloud.submit(workflow=workflow(90, 300), device_id=PHONE)
-    for _ in range(3):
+    for _ in range(2):
         await world.advance(host.heartbeat_s + world.tick_s)
         if says == "free":
             assert (await alice.tap(PHONE)).ok, "the cloud took a held phone"
