@@ -40,7 +40,7 @@ types: $(STAMP)
 
 lock: # needs uv on the PATH; writes no address of a package index
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q \
-	  pyproject.toml --group dev -o requirements.lock
+	  pyproject.toml --all-extras --group dev -o requirements.lock
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis reports/runs reports/latest

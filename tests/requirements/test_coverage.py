@@ -45,7 +45,7 @@ def test_a_law_is_spoken_for_by_its_requirements() -> None:
 @pytest.mark.parametrize(
     ("extra", "finding"),
     [
-        (claim("hostagent/x/y", "HA-17"), "claims HA-17, which is planned (console in a browser)"),
+        (claim("gateway/x/y", "GW-19"), "claims GW-19, which is planned (the real agent)"),
         (claim("hostagent/x/y", "HA-60"), "claims HA-60, which the catalogue does not have; near it: HA-"),
         (claim("hostagent/x/y", "lease/exclusive"), "only scenarios/laws may claim laws"),
         (claim("hostagent/x/y", "HA-01", "HA-02", "HA-03", "HA-04"), "claims 4 ids"),

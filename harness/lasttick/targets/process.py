@@ -250,6 +250,8 @@ class ProcessHost:
             arguments += ["--cloud", world.cloud_url]
         if options.sse:
             arguments += ["--sse"]
+        if not options.stateless_handles:
+            arguments += ["--no-stateless-handles"]
         if options.extra:
             raise Inconclusive(f"host options {sorted(options.extra)} exist in virtual mode only")
         if world.mutant is not None:

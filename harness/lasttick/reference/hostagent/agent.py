@@ -82,7 +82,9 @@ class HostAgent:
                 session_idle_s=config.session_idle_s,
                 port=config.port or None,
                 extra_host=None if is_loopback(config.host) else config.host,
+                stateless_handles=config.stateless_handles,
             ),
+            entropy=entropy,
         )
         self._console = Console(status=self._status, clock=clock, entropy=entropy)
         self.app = FastAPI(
@@ -132,6 +134,7 @@ class HostAgent:
         try:
             for driver in await self._drivers.drivers():
                 self.manager.register(driver)
+                await self.store.fence_above(driver.info.device_id, driver.fence)
         except (DriverError, ValueError) as error:
             raise StartError(
                 f"the devices cannot be had: {error}",
