@@ -33,6 +33,7 @@ from lasttick.targets.world import World
 
 if TYPE_CHECKING:
     from lasttick.mutants import Mutant
+    from lasttick.targets.browser import Browser
     from lasttick.targets.gateway.options import GatewayOptions, GatewayPart
     from lasttick.targets.gateway.process import ProcessGateway
     from lasttick.targets.gateway.secrets import Secrets
@@ -141,6 +142,13 @@ class ProcessWorld(World):
 
     def transport(self) -> None:
         return None
+
+    async def browser(self) -> Browser:
+        from lasttick.targets.browser import start_browser
+
+        if self._browser is None:
+            self._browser = await start_browser()
+        return self._browser
 
     @property
     def cloud_url(self) -> str | None:
