@@ -1,5 +1,5 @@
 """Wrong host agents, by topic. Ids are those of the contract's rulings where a ruling names one."""
 
-from lasttick.mutants.hostagent import access, calls, console, handles, lease
+from lasttick.mutants.hostagent import access, calls, console, habits, handles, lease
 
-MUTANTS = [*access.MUTANTS, *calls.MUTANTS, *console.MUTANTS, *handles.MUTANTS, *lease.MUTANTS]
+MUTANTS = [*access.MUTANTS, *calls.MUTANTS, *console.MUTANTS, *habits.MUTANTS, *handles.MUTANTS, *lease.MUTANTS]
