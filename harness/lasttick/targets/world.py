@@ -368,6 +368,19 @@ class World(ABC):
             file_bytes_max=dies_after_bytes,
         ).wait()
 
+    def start_child(
+        self, identity_dir: Path, *, dies_at_step: int | None = None, dies_after_bytes: int | None = None
+    ) -> Ended:
+        """A host agent's start and stop in a forked child, killed like `mcp_token_child`; its text is the token."""
+        from lasttick.targets.forked_start import start_work  # brings a host agent, which few worlds need
+
+        return Forked(
+            start_work(identity_dir, derive(self.seed, "start_child")),
+            folder=identity_dir,
+            step=None if dies_at_step is None else kill_at(dies_at_step),
+            file_bytes_max=dies_after_bytes,
+        ).wait()
+
     def mcp_token_race(self, identity_dir: Path, racers: int) -> list[Ended]:
         """`mcp-token` in forked children that all stop just before each makes a file, then go on together (virtual)."""
         barrier = Barrier(racers)

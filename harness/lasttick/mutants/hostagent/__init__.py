@@ -1,11 +1,12 @@
 """Wrong host agents, by topic. Ids are those of the contract's rulings where a ruling names one."""
 
-from lasttick.mutants.hostagent import access, calls, console, handles, lease, official
+from lasttick.mutants.hostagent import access, calls, console, habits, handles, lease, official
 
 MUTANTS = [
     *access.MUTANTS,
     *calls.MUTANTS,
     *console.MUTANTS,
+    *habits.MUTANTS,
     *handles.MUTANTS,
     *lease.MUTANTS,
     *official.MUTANTS,
