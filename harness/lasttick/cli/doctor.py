@@ -37,9 +37,7 @@ SHM_MIN_MB = 64
 EXTRAS = {
     "redis": "leases in Redis",
     "postgres": "leases in PostgreSQL",
-    "cluster": "sweeps on a cluster",
     "browser": "the console in a real browser (HA-17)",
-    "bench": "plots of benchmarks",
 }
 """Extra of the distribution -> what it is for (DESIGN, layout)."""
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
