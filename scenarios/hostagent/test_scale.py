@@ -14,6 +14,7 @@ from lasttick import World, scenario
 from lasttick.model.lease import Granted, Holder, Lease
 from lasttick.model.lease_oracle import Op, OpName, PureLeases, Reply
 
+from .fleet import Fleet
 from .handover import expect_busy, expect_served
 
 HOLDERS = [Holder("mcp", "alice"), Holder("mcp", "bob"), Holder("mcp", "carol"), Holder("cloud", "assignment-1")]
@@ -108,31 +109,6 @@ async def test_the_trackers_busy_ids_are_its_snapshot(world: World, history: lis
         held = {view.device_id: view.holder.id for view in model.snapshot(now_ns(world))}
         assert tracker.busy_device_ids() == sorted(held), f"after {name} at t={world.now_s:.3f}"
         assert {lease.device_id: lease.session_id for lease in tracker.snapshot()} == held, f"after {name}"
-
-
-class Fleet:
-    """The plain model of many devices: one small PureLeases for each, so that a step costs the same however many."""
-
-    def __init__(self, ttl_ns: int) -> None:
-        self._ttl_ns = ttl_ns
-        self._one: dict[str, PureLeases] = {}
-        self._touched: dict[Holder, dict[str, None]] = {}
-
-    def apply(self, op: Op, at_ns: int) -> Reply:
-        if op.name == "end_holder":
-            ended: list[str] = []
-            for device_id in self._touched.pop(op.holder, {}):
-                self._one[device_id], ids = self._one[device_id].apply(op, at_ns)
-                ended += ids  # type: ignore[arg-type]
-            return sorted(ended)
-        self._touched.setdefault(op.holder, {})[op.device_id] = None
-        before = self._one.get(op.device_id, PureLeases(self._ttl_ns))
-        self._one[op.device_id], reply = before.apply(op, at_ns)
-        return reply
-
-    def snapshot(self, at_ns: int) -> list[Any]:
-        views = [view for one in self._one.values() for view in one.snapshot(at_ns)]
-        return sorted(views, key=lambda view: view.device_id)
 
 
 @scenario("HA-18", rung="memory", needs=("scale",))

@@ -9,7 +9,7 @@ import asyncio
 import functools
 import os
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from lasttick.targets.gateway.options import GatewayOptions, GatewayPart
     from lasttick.targets.gateway.secrets import Secrets
     from lasttick.targets.lineup.options import LineupOptions, LineupPart
+    from lasttick.targets.soak import Soak
     from lasttick.targets.vaultclaw.catalog_rung import CatalogRung
     from lasttick.targets.vaultclaw.options import VaultParts
 
@@ -179,6 +180,16 @@ class VirtualWorld(World):
     def busy_tracker(self, ttl_s: float | None = None) -> McpBusyTracker:
         return McpBusyTracker(clock=self.clock, ttl_seconds=ttl_s or self.ttl_s)
 
+    def soak(
+        self,
+        options: Mapping[str, Any],
+        on_log: Callable[[RackEntry], None],
+        on_cloud: Callable[[str, dict[str, Any]], None],
+    ) -> Soak:
+        from lasttick.targets.soak import Soak, SoakOptions
+
+        return Soak(self, SoakOptions(**options), on_log, on_cloud)
+
     def tool_client(self) -> ClientRung:
         from lasttick.targets.gateway.client import ClientRung
 
@@ -277,7 +288,7 @@ class VirtualHost:
         self._main: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
         # Its way out has a switch of its own: a killed host reaches nobody any more.
-        self._outside = _Cable(world.transport())
+        self._outside = Cable(world.transport())
 
     async def start(self) -> Ready:
         options, world = self._options, self._world
@@ -349,7 +360,7 @@ class VirtualHost:
             up.set_exception(error)
 
 
-class _Cable(httpx.AsyncBaseTransport):
+class Cable(httpx.AsyncBaseTransport):
     """A transport that can be pulled out: open requests stay unanswered, new ones are refused."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport) -> None:

@@ -5,9 +5,9 @@ ordered dict by last use, since the TTL is one constant: a use moves a lease to 
 front and no call looks at the others. Pinned leases and cloud holds are not in it, because time does not free them.
 Sweeping only frees memory: every answer asks the rule, never whether a record still lies there.
 
-Ended holders are refused for ever, but not remembered for ever: a session's id is unguessable, never given out again and
-answered 404 by the transport itself, so a tombstone need only outlast the calls that were under way when its session
-ended. See `ENDED_KEEP_TTLS` and `ENDED_KEPT`.
+Ended holders are refused for ever, but not remembered for ever: a session's id is unguessable, never given out again
+and answered 404 by the transport itself, so a tombstone need only outlast the calls that were under way when its
+session ended. See `ENDED_KEEP_TTLS` and `ENDED_KEPT`.
 
 Not thread-safe and without a clock: `memory_store` brings the lock and the time. Source: rulings HA-1 to HA-6, HA-8.
 """
@@ -19,7 +19,6 @@ from typing import Protocol
 
 from lasttick.model import lease
 from lasttick.model.lease import Answer, Decision, Granted, Holder, HolderKind, Lease, LeaseView, Refused
-
 
 ENDED_KEEP_TTLS = 60
 """A tombstone stays this many TTLs (an hour of 60 s each): twelve times as long as a call waits for its own turn."""

@@ -1,0 +1,81 @@
+"""Is anything lost or left at a quiet instant of a soak, and has anything grown since the first one?
+
+At a quiet instant nobody calls and every lease has run out: what is then left of calls, leases, turns, tasks, timers and
+files is a leak, and there are as many sessions as agents.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .soak_story import Story
+
+NOTHING = (
+    "leases",
+    "idle leases",
+    "holders",
+    "lines",
+    "turns",
+    "calls",
+    "driver calls",
+    "watchers",
+    "quarantines",
+    "request ids",
+    "requests",
+    "device actions",
+    "open assignments",
+)
+"""What there is none of when nobody calls."""
+STEADY = ("tasks", "timers", "files", "objects of the host agent")
+"""What there is as much of as the first time."""
+TOMBSTONES_MAX = 2_000
+FLAT = 0.05
+
+
+class Audit:
+    """Looks at a story at each quiet instant; `problems` is what it found, `lines` its figures for people."""
+
+    def __init__(self, story: Story) -> None:
+        self._story = story
+        self._first: dict[str, int] = {}
+        self._weights: list[Any] = []
+        self.problems: list[str] = []
+        self.lines: list[str] = []
+
+    async def look(self, *, sessions: int | None) -> None:
+        """`sessions`: how many must be listed; None where agents that sleep lose theirs."""
+        story, soak = self._story, self._story.soak
+        shown, expected = await soak.snapshot(), story.judge.fleet.snapshot(story.now_ns)
+        if shown != expected:
+            self._wrong(f"the store shows {shown}, the model {expected}")
+        story.judge.forget(story.now_ns)
+        weight, census = soak.weigh(), soak.census()
+        for name in NOTHING:
+            if census[name]:
+                self._wrong(f"{census[name]} {name} are left though nobody calls")
+        if sessions is not None and census["sessions listed"] != sessions:
+            self._wrong(f"{census['sessions listed']} sessions are listed; {sessions} are open")
+        if census["tombstones"] > TOMBSTONES_MAX:
+            self._wrong(f"{census['tombstones']} tombstones; expected at most {TOMBSTONES_MAX}")
+        self._first = self._first or census
+        for name in STEADY:
+            if census[name] > self._first[name]:
+                self._wrong(f"{census[name]} {name}; there were {self._first[name]} at first")
+        self._weigh(weight)
+
+    def _weigh(self, weight: Any) -> None:
+        self._weights.append(weight)
+        first = self._weights[0]
+        for name, before, now in (
+            ("blocks of memory", first.blocks, weight.blocks),
+            ("bytes of resident memory", first.rss_bytes, weight.rss_bytes),
+        ):
+            if now > before * (1 + FLAT):
+                self._wrong(f"{now} {name}, {now / before - 1:.1%} more than the {before} at first")
+        self.lines.append(
+            f"t={self._story.world.now_s:>9.0f} s: {weight.blocks} blocks, {weight.objects} objects, "
+            f"{weight.rss_bytes / 2**20:.0f} MiB resident, {weight.cpu_s:.0f} s of processor time"
+        )
+
+    def _wrong(self, what: str) -> None:
+        self.problems.append(f"t={self._story.world.now_s:.0f}: {what}")
