@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .soak_story import Story
+from lasttick import World
+
+from .soak_story import Plan, Story
 
 NOTHING = (
     "leases",
@@ -79,3 +81,20 @@ class Audit:
 
     def _wrong(self, what: str) -> None:
         self.problems.append(f"t={self._story.world.now_s:.0f}: {what}")
+
+
+async def soak(world: World, plan: Plan) -> Story:
+    """Play a whole plan and hold it to what it must show. Raises AssertionError with the first of what was wrong."""
+    story = Story(world, plan)
+    audit = Audit(story)
+    await story.begin()
+    for quiet_s in plan.quiet_s:
+        await world.until(quiet_s)
+        await audit.look(sessions=plan.sessions if story.idle_ns is None else None)
+        problems = story.judge.problems + audit.problems
+        assert not problems, f"{len(problems)} problems by t={quiet_s:.0f} s, the first: " + "\n".join(problems[:5])
+    figures = {**story.judge.counts, "sessions opened": story.opened, "sessions ended": story.closed}
+    world.trace.emit("harness", "said.soak", None, **figures)
+    print(", ".join(f"{name} {count}" for name, count in figures.items()), *audit.lines, sep="\n")
+    await story.soak.close()
+    return story

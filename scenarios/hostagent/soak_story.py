@@ -25,7 +25,7 @@ SLOW_S, HANG_S = 90.0, 120.0
 """Together well within `max_call_s`, also for a call that waits for its own session's earlier one."""
 
 
-HOUR, DAY = 3_600.0, 86_400.0
+MINUTE, HOUR, DAY = 60.0, 3_600.0, 86_400.0
 
 
 @dataclass(frozen=True, slots=True)

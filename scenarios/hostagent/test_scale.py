@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lasttick import World, scenario
-from lasttick.model.lease import Granted, Holder, Lease
+from lasttick.model.lease import Granted, Holder, Lease, Refused
 from lasttick.model.lease_oracle import Op, OpName, PureLeases, Reply
 
 from .fleet import Fleet
@@ -171,6 +171,43 @@ async def test_two_hundred_sessions_on_a_thousand_devices_for_an_hour(world: Wor
     kept = leases_in_memory() - before
     assert kept == 0, f"{kept} lease records stay in memory"
     assert min(told.values()) > 100, f"too little happened to prove anything: {told}"
+
+
+@scenario("HA-18", "HA-07", rung="memory", needs=("scale",))
+async def test_an_ended_holder_is_remembered_long_enough_and_not_for_ever(world: World) -> None:
+    """20,000 sessions end one after the other over an hour of leases of one second.
+
+    For 60 TTLs after its end, and while it is among the last 1,024, what is left of a session is refused; one whose call
+    still runs is refused for all that time. The store never remembers many more than that.
+    """
+    store = world.lease_store(ttl_s=1.0)
+    hung = Holder("mcp", "hung")
+    assert isinstance(await store.begin_use("phone-1", hung), Granted)
+    await store.end_holder(hung)
+    before, ended = holders_in_memory(), 0
+    for step in range(400):
+        # Now 40 a second, for a hundred seconds, now a few in a long time.
+        many = step % 100 < 50
+        for _ in range(90 if many else 10):
+            await store.end_holder(Holder("mcp", f"session-{ended}"))
+            ended += 1
+        await world.until(world.now_s + (2.0 if many else 15.0))
+        for ago in (1, 1_024, 90 * 29 if many and step % 100 > 30 else 1):
+            if ago <= ended:
+                late = Holder("mcp", f"session-{ended - ago}")
+                answer = await store.begin_use("phone-2", late)
+                assert answer == Refused("phone-2", None, "ended"), f"ended {ago} ends ago: {answer} at {world.now_s} s"
+        if step % 50 == 49:
+            kept = holders_in_memory() - before
+            assert kept <= 90 * 31 + 1_024, f"{kept} holders in memory after {ended} ends"
+    await store.end_use("phone-1", hung)
+    assert await store.begin_use("phone-1", hung) == Refused("phone-1", None, "ended"), "its call ran all the time"
+
+
+def holders_in_memory() -> int:
+    """Holders that something still refers to."""
+    gc.collect()
+    return sum(type(thing) is Holder for thing in gc.get_objects())
 
 
 def leases_in_memory() -> int:

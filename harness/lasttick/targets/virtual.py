@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx
 
@@ -55,6 +55,12 @@ if TYPE_CHECKING:
 RACK = "127.0.0.1:7001"
 CLOUD = "127.0.0.1:7002"
 FIRST_HOST_PORT = 8765
+
+
+class Closes(Protocol):
+    """Something that must not outlive its world."""
+
+    def close(self) -> None: ...
 
 
 @dataclass(slots=True)
@@ -112,6 +118,7 @@ class VirtualWorld(World):
         )
         self._log: list[LogEntry] = []
         self._heard: list[HeardLog] = []
+        self._others: list[Closes] = []
         self._racks: dict[str, tuple[Rack, str]] = {}
         self.rack = self._rack("")[0]
         self._transport = memory_transport(self.network)
@@ -242,9 +249,13 @@ class VirtualWorld(World):
         self._heard.append(HeardLog())
         return self._heard[-1]
 
+    def until_closed(self, part: Closes) -> None:
+        """Close that too, at the end of this world."""
+        self._others.append(part)
+
     async def _close_parts(self) -> None:
-        for log in self._heard:
-            log.close()
+        for part in (*self._heard, *self._others):
+            part.close()
         for rack, _ in self._racks.values():
             rack.close()
         if self._cloud is not None:
