@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from mcp_types import CONNECTION_CLOSED
+
 from lasttick.engine.pipes import pipe_pair
 from lasttick.model.lease import Holder
 from lasttick.ports import DeviceDriver, DeviceInfo, DriverError, DriverHealth
@@ -99,6 +101,8 @@ class PipeSession:
         failed = said.get("error")
         if failed is None:
             return Answer(True, said["result"], None, 200)
+        if failed["code"] == CONNECTION_CLOSED and not failed.get("data"):
+            raise SessionLost(failed["message"])  # the server's last word, as it ends the session
         return Answer(False, None, AnswerError(failed["code"], failed["message"], failed.get("data") or {}), 200)
 
     async def end(self) -> None:
