@@ -31,7 +31,7 @@ def _names(argument: str, folder: Path, start: Path, *, modules: bool) -> bool:
 
 
 def _up_to_folder(module: str) -> str:
-    """`lasttick.scenarios.soak.test_hostagent` -> `scenarios.soak`: a package may lie in another place than its name."""
+    """`lasttick.scenarios.soak.test_hostagent` -> `scenarios.soak`: a package need not lie where its name says."""
     parts = module.split(".")
     end = len(parts) - parts[::-1].index(FOLDER)
     return ".".join(parts[max(0, end - 2) : end])

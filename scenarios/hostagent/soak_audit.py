@@ -1,7 +1,7 @@
 """Is anything lost or left at a quiet instant of a soak, and has anything grown since the first one?
 
-At a quiet instant nobody calls and every lease has run out: what is then left of calls, leases, turns, tasks, timers and
-files is a leak, and there are as many sessions as agents.
+At a quiet instant nobody calls and every lease has run out: what is then left of calls, leases, turns, tasks, timers
+and files is a leak, and there are as many sessions as agents.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ STEADY = ("tasks", "timers", "files", "objects of the host agent")
 """What there is as much of as the first time."""
 TOMBSTONES_MAX = 2_000
 FLAT = 0.05
+"""By how much memory may grow, once it is warm."""
+WARM = 1
+"""From the second quiet instant on: by the first, few sessions of the start have been replaced by others."""
 
 
 class Audit:
@@ -67,13 +70,13 @@ class Audit:
 
     def _weigh(self, weight: Any) -> None:
         self._weights.append(weight)
-        first = self._weights[0]
+        warm = self._weights[min(WARM, len(self._weights) - 1)]
         for name, before, now in (
-            ("blocks of memory", first.blocks, weight.blocks),
-            ("bytes of resident memory", first.rss_bytes, weight.rss_bytes),
+            ("blocks of memory", warm.blocks, weight.blocks),
+            ("bytes of resident memory", warm.rss_bytes, weight.rss_bytes),
         ):
             if now > before * (1 + FLAT):
-                self._wrong(f"{now} {name}, {now / before - 1:.1%} more than the {before} at first")
+                self._wrong(f"{now} {name}, {now / before - 1:.1%} more than the {before} when it was warm")
         self.lines.append(
             f"t={self._story.world.now_s:>9.0f} s: {weight.blocks} blocks, {weight.objects} objects, "
             f"{weight.rss_bytes / 2**20:.0f} MiB resident, {weight.cpu_s:.0f} s of processor time"

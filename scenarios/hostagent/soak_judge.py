@@ -66,7 +66,19 @@ class Judge:
     def __init__(self, ttl_ns: int) -> None:
         self.problems: list[str] = []
         self.counts = dict.fromkeys(
-            ("calls", "served", "refused", "failed", "lost", "handed over", "at the tick", "cloud", "cloud refused"), 0
+            (
+                "calls",
+                "served",
+                "refused",
+                "failed",
+                "lost",
+                "left over",
+                "handed over",
+                "at the tick",
+                "cloud",
+                "cloud refused",
+            ),
+            0,
         )
         self.life = 0
         self.now_ns = 0
@@ -114,6 +126,7 @@ class Judge:
                 shown = "nobody" if owner is None else _shown(owner)
                 self.wrong(f"{who} was refused for {said}; the model says that {shown} holds it")
         elif answer.reason == "driver_stuck":
+            self.counts["left over"] += 1
             if not told.left_over:
                 self.wrong(f"{who}: {answer.error}, but nothing of an earlier host ran there")
         elif owner is not None and owner != told.holder:

@@ -19,8 +19,8 @@ from lasttick_fakes.devices import Trouble
 from .soak_judge import Judge, Seat, cloud_point
 
 TTL_S = 60.0
-DOWN_S = 20.0
-"""How long a host agent that was killed or stopped stays away."""
+DOWN_S = 5.0
+"""How long a host agent that was killed or stopped stays away; what its devices do then takes twice as long."""
 SLOW_S, HANG_S = 90.0, 120.0
 """Together well within `max_call_s`, also for a call that waits for its own session's earlier one."""
 
@@ -90,6 +90,7 @@ class Story:
     async def begin(self) -> None:
         """The host agent, and a session for everybody."""
         await self._start_host()
+        self.soak.weigh()
         for work in (self._tasks(), self._troubles(), self._host_ends(), self._cloud_outages(), self._clock_steps()):
             self.world.start(work)
         for agent in self.agents:
@@ -131,9 +132,15 @@ class Story:
             self._up.clear()
             self.judge.host_gone()
             self.closed += len(self.agents)
+            acting = [self.soak.rack.device(device_id) for device_id in self.judge.left_over]
+            for device in acting:
+                device.trouble(Trouble("hang"))
             await (self.soak.kill() if how == "kill" else self.soak.stop())
             await self._at(self.world.now_s + DOWN_S)
             await self._start_host()
+            await self._at(self.world.now_s + DOWN_S)
+            for device in acting:
+                device.trouble(Trouble("heal"))
 
     async def _cloud_outages(self) -> None:
         for t_s, for_s in self.plan.outages:

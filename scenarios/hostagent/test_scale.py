@@ -177,8 +177,8 @@ async def test_two_hundred_sessions_on_a_thousand_devices_for_an_hour(world: Wor
 async def test_an_ended_holder_is_remembered_long_enough_and_not_for_ever(world: World) -> None:
     """20,000 sessions end one after the other over an hour of leases of one second.
 
-    For 60 TTLs after its end, and while it is among the last 1,024, what is left of a session is refused; one whose call
-    still runs is refused for all that time. The store never remembers many more than that.
+    For 60 TTLs after its end, and while it is among the last 1,024, what is left of a session is refused; one whose
+    call still runs is refused for all that time. The store never remembers many more than that.
     """
     store = world.lease_store(ttl_s=1.0)
     hung = Holder("mcp", "hung")

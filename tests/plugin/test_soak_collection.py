@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.plugin.conftest import Project
 
 from lasttick.soak_collection import left_out
-from tests.plugin.conftest import Project
 
 ONE = """
 @scenario("HA-18")

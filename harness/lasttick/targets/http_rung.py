@@ -1,6 +1,7 @@
 """How is a host agent soaked over HTTP? Clients, devices and cloud all reach it through the world's in-memory network.
 
-Unlike `world.hostagent` it writes no call into the trace: a day of them would be all that the memory holds. Source: HA-18.
+Unlike `world.hostagent` it writes no call into the trace: a day of them would be most of what memory holds.
+Source: HA-18.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How does a whole host agent run without HTTP? Its sessions come over byte pipes, its drivers are the rack's own devices.
+"""How does a whole host agent run without HTTP? Sessions come over byte pipes, drivers are the rack's own devices.
 
-Everything else is the host agent as it is served: calls, leases, the real MCP server with real protocol bytes, heartbeat
-and claims. There are no headers on a pipe, so a session's id is given to its connection, as Streamable HTTP gives it,
-and a resolver reads it there. A pipe has three ends: the client closes it (its file ends), the server does (its idle
+Everything else is the host agent as it is served: calls, leases, the real MCP server with real protocol bytes,
+heartbeat and claims. There are no headers on a pipe, so a session's id is given to its connection, as Streamable HTTP
+gives it, and a resolver reads it there. A pipe has three ends: the client closes it (its file ends), the server does (its idle
 limit), or the host is killed. Source: contract engine, "Transports"; HA-18.
 """
 

@@ -107,7 +107,9 @@ async def serve_session(server: Server[Any], end: PipeEnd, session_id: str) -> N
     file: Any = _PipeFile(end)
     async with server.lifespan(server) as state, stdio_server(file, file) as (read, write):
         options = server.create_initialization_options()
-        await serve_dual_era_loop(server, read, write, lifespan_state=state, session_id=session_id, init_options=options)
+        await serve_dual_era_loop(
+            server, read, write, lifespan_state=state, session_id=session_id, init_options=options
+        )
 
 
 @contextlib.asynccontextmanager

@@ -42,12 +42,12 @@ class SoakOptions:
     max_call_s: float = 300.0
     session_idle_s: float = 1_800.0
     freeze: bool = False
-    """Whether the collector leaves alone what lives when it is weighed: for so many sessions that it would take long."""
+    """Whether the collector leaves alone what lives when it is weighed: for many sessions, which would take it long."""
 
 
 class Hush:
-    """Warnings of the host agent go nowhere until closed: whoever runs tests keeps each with its traceback, and a device
-    fails a thousand times in a soak."""
+    """Warnings of the host agent go nowhere until closed: pytest keeps each with its traceback, and devices fail a
+    thousand times in a soak."""
 
     def __init__(self) -> None:
         self._logger = logging.getLogger("lasttick.reference.hostagent")

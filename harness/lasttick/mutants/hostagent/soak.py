@@ -7,6 +7,7 @@ about again. Killed by the small form of the soak, or by what is asked of tombst
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -24,6 +25,12 @@ from lasttick.reference.hostagent.lease_table import LeaseTable
 from lasttick.reference.hostagent.session_watch import Sessions
 
 Wrap = Callable[..., Any]
+
+
+def _ignore(*_: object) -> None:
+    """What keeps a watcher from being collected."""
+
+
 FREE: deque[Any] = deque()
 """A line in which nobody stands and nobody has the turn."""
 
@@ -77,8 +84,8 @@ def watcher_per_call(right: Wrap) -> Wrap:
             while True:
                 await self._clock.sleep(self._max_call_s)
 
-        task = asyncio.get_running_loop().create_task(watch())
-        call.answer.add_done_callback(lambda _, watcher=task: None)
+        watcher = asyncio.get_running_loop().create_task(watch())
+        call.answer.add_done_callback(functools.partial(_ignore, watcher))
         await right(self, call)
 
     return _perform
