@@ -36,6 +36,8 @@ class Seat:
     left: bool = False
     """Its client is gone; the server may find out much later."""
     last_ns: int = 0
+    began: tuple[str, int] | None = None
+    """Where and when a device last began something for it."""
 
     @property
     def point(self) -> tuple[float, float]:
@@ -53,11 +55,15 @@ class Expected:
     """What the model said when a call was sent."""
 
     device_id: str
-    holder: Holder
+    seat: Seat
     at_ns: int
     lease: LeaseView | None
     left_over: bool
     troubles: int
+
+    @property
+    def holder(self) -> Holder:
+        return self.seat.holder
 
 
 class Judge:
@@ -108,7 +114,7 @@ class Judge:
         self.now_ns = now_ns
         left_over = device_id in self.left_over or now_ns - self._lifted_ns.get(device_id, -LIFT_NS) < LIFT_NS
         lease = self.fleet.lease(device_id, now_ns)
-        return Expected(device_id, seat.holder, now_ns, lease, left_over, self._troubles.get(device_id, 0))
+        return Expected(device_id, seat, now_ns, lease, left_over, self._troubles.get(device_id, 0))
 
     def answered(self, told: Expected, answer: Answer, now_ns: int, *, is_ill: bool) -> None:
         """After it was answered. `is_ill`: the device is not well now."""
@@ -129,7 +135,7 @@ class Judge:
             self.counts["left over"] += 1
             if not told.left_over:
                 self.wrong(f"{who}: {answer.error}, but nothing of an earlier host ran there")
-        elif owner is not None and owner != told.holder:
+        elif owner is not None and owner != told.holder and told.seat.began != (told.device_id, told.at_ns):
             self.wrong(f"{who} got {answer.error or 'a result'}; the model says that {_shown(owner)} holds it")
         elif answer.reason == "driver_error":
             self.counts["failed"] += 1
@@ -200,6 +206,8 @@ class Judge:
             decision = self.fleet.apply(Op("begin_use", holder, entry.device_id), entry.t_ns)
             if not isinstance(decision, Granted):
                 self.wrong(f"{entry.device_id} was driven by {_shown(holder)}: {decision}")
+            elif seat is not None:
+                seat.began = entry.device_id, entry.t_ns
             self._hand_over(holder, entry)
 
     def _hand_over(self, holder: Holder, entry: Any) -> None:

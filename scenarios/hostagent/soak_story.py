@@ -136,6 +136,7 @@ class Story:
             for device in acting:
                 device.trouble(Trouble("hang"))
             await (self.soak.kill() if how == "kill" else self.soak.stop())
+            self.soak.weigh()  # what is left of its sessions goes before others come
             await self._at(self.world.now_s + DOWN_S)
             await self._start_host()
             await self._at(self.world.now_s + DOWN_S)

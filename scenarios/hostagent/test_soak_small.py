@@ -35,7 +35,7 @@ OVER_HTTP = replace(
     bursts=3,
     ends=((40 * MINUTE, "kill"),),
     quiet_s=(30 * MINUTE, 60 * MINUTE),
-    options={"heartbeat_s": 10 * MINUTE, "rung": "http", "session_idle_s": 12 * MINUTE},
+    options={"heartbeat_s": 10 * MINUTE, "rung": "http", "session_idle_s": 8 * MINUTE},
 )
 
 

@@ -66,8 +66,9 @@ class HttpSession:
             reply = await self._client.request("tools/call", {"name": tool, "arguments": arguments})
         except LostTransport as error:
             raise SessionLost(str(error)) from error
-        if reply.http_status in (404, 503):
-            raise SessionLost(f"HTTP {reply.http_status}")
+        if reply.http_status == 404 or reply.http_status >= 500:
+            # 500 is the SDK's word to a call whose session is deleted under it; whoever soaks knows whether it was.
+            raise SessionLost(f"HTTP {reply.http_status} {reply.error}")
         return answer_of(reply)
 
 

@@ -2,8 +2,8 @@
 
 Everything else is the host agent as it is served: calls, leases, the real MCP server with real protocol bytes,
 heartbeat and claims. There are no headers on a pipe, so a session's id is given to its connection, as Streamable HTTP
-gives it, and a resolver reads it there. A pipe has three ends: the client closes it (its file ends), the server does (its idle
-limit), or the host is killed. Source: contract engine, "Transports"; HA-18.
+gives it, and a resolver reads it there. A pipe has three ends: the client closes it (its file ends), the server does
+(its idle limit), or the host is killed. Source: contract engine, "Transports"; HA-18.
 """
 
 from __future__ import annotations

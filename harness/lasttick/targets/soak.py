@@ -50,12 +50,14 @@ class Hush:
     thousand times in a soak."""
 
     def __init__(self) -> None:
-        self._logger = logging.getLogger("lasttick.reference.hostagent")
-        self._before = self._logger.level
-        self._logger.setLevel(logging.ERROR)
+        loggers = [logging.getLogger(name) for name in ("lasttick.reference.hostagent", "mcp")]
+        self._before = [(logger, logger.level) for logger in loggers]
+        for logger in loggers:
+            logger.setLevel(logging.ERROR)
 
     def close(self) -> None:
-        self._logger.setLevel(self._before)
+        for logger, level in self._before:
+            logger.setLevel(level)
 
 
 class Soak:
