@@ -97,7 +97,9 @@ async def soak(world: World, plan: Plan) -> Story:
         await world.until(quiet_s)
         await audit.look()
         problems = story.judge.problems + audit.problems
-        assert not problems, f"{len(problems)} problems by t={quiet_s:.0f} s, the first: " + "\n".join(problems[:5] + audit.lines)
+        assert not problems, f"{len(problems)} problems by t={quiet_s:.0f} s, the first: " + "\n".join(
+            problems[:5] + audit.lines
+        )
     figures = {**story.judge.counts, "sessions opened": story.opened, "sessions ended": story.closed}
     world.trace.emit("harness", "said.soak", None, **figures)
     print(", ".join(f"{name} {count}" for name, count in figures.items()), *audit.lines, sep="\n")

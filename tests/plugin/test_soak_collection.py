@@ -36,34 +36,35 @@ def collected(project: Project, *arguments: str) -> list[str]:
     ("arguments", "expected"),
     [
         (["scenarios"], ["short"]),
-        ([], ["short"]),
-        (["."], ["short"]),
-        (["scenarios/own"], ["short"]),
-        (["scenarios/soak"], ["long"]),
-        (["scenarios/soak/"], ["long"]),
-        (["scenarios/soak/test_long.py"], ["long"]),
-        (["scenarios/soak/test_long.py::test_long"], ["long"]),
-        (["scenarios", "scenarios/soak/test_long.py"], ["long", "short"]),
+        (["scenarios", "scenarios/soak/test_long.py::test_long"], ["long", "short"]),
+        (["--pyargs", "scenarios.soak"], ["long"]),
     ],
 )
-def test_a_soak_is_collected_when_a_path_names_it(soaks: Project, arguments: list[str], expected: list[str]) -> None:
+def test_a_soak_is_collected_only_when_it_is_named(
+    soaks: Project, monkeypatch: pytest.MonkeyPatch, arguments: list[str], expected: list[str]
+) -> None:
+    monkeypatch.syspath_prepend(str(soaks.path))
     assert collected(soaks, *arguments) == expected
 
 
-def test_from_inside_it_needs_no_name(soaks: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(soaks.path / "scenarios" / "soak")
-    assert collected(soaks) == ["long"]
-
-
 @pytest.mark.parametrize(
-    ("module", "expected"),
-    [("scenarios", ["short"]), ("scenarios.soak", ["long"]), ("scenarios.soak.test_long", ["long"])],
+    ("argument", "start", "expected"),
+    [
+        ("scenarios", "", True),
+        (".", "", True),
+        ("scenarios/own", "", True),
+        ("scenarios/soaked", "", True),
+        ("scenarios/soak", "", False),
+        ("scenarios/soak/", "", False),
+        ("scenarios/soak/test_long.py::test_long[soak]", "", False),
+        (".", "scenarios/soak", False),
+        ("../soak/test_long.py", "scenarios/own", False),
+    ],
 )
-def test_a_soak_is_collected_when_a_module_names_it(
-    soaks: Project, monkeypatch: pytest.MonkeyPatch, module: str, expected: list[str]
-) -> None:
-    monkeypatch.syspath_prepend(str(soaks.path))
-    assert collected(soaks, "--pyargs", module) == expected
+def test_a_path_names_it_from_wherever_it_starts(tmp_path: Path, argument: str, start: str, expected: bool) -> None:
+    for folder in ("own", "soak", "soaked"):
+        (tmp_path / "scenarios" / folder).mkdir(parents=True)
+    assert left_out(tmp_path / "scenarios" / "soak", [argument], tmp_path / start, modules=False) == expected
 
 
 def test_a_packages_own_name_need_not_be_where_it_lies(tmp_path: Path) -> None:
