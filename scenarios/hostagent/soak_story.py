@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lasttick import World
+from lasttick.model.lease import Holder
 from lasttick_fakes.devices import Trouble
 
 from .soak_judge import Judge, Seat, cloud_point
@@ -100,8 +101,6 @@ class Story:
         await self._up.wait()
 
     def new_seat(self, session_id: str) -> Seat:
-        from lasttick.model.lease import Holder
-
         self._numbers += 1
         seat = Seat(self._numbers, Holder("mcp", session_id), self.judge.life, last_ns=self.now_ns)
         self.judge.seats[seat.point] = seat
