@@ -1,7 +1,7 @@
 """Does a host agent stay as it is for a month? 1,000 sessions, 5,000 phones, 30 virtual days; and a day over HTTP.
 
 Keepalive pings and streams are off, answers are JSON, and once all sessions are open the collector is told to leave
-alone what lives. Heartbeats come twice a day, since each names all 5,000 phones.
+alone what lives. Heartbeats come once a day, since each names all 5,000 phones.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ MONTH = Plan(
     hot=24,
     rushes=tuple(day * DAY + hour * HOUR for day in range(DAYS) for hour in (9, 15)),
     rush_s=HOUR,
-    bursts=18,
+    bursts=17,
     calls=6,
-    leaves=0.25,
+    leaves=0.1,
     tasks=8,
     troubles=8,
     ends=((3 * DAY + 9.5 * HOUR, "kill"), (12 * DAY + 15.4 * HOUR, "stop"), (21 * DAY + 9.3 * HOUR, "kill")),
     outages=tuple((day * DAY + 16.2 * HOUR, 90.0 if day % 2 else 0.0) for day in range(DAYS)),
     clock_steps=tuple((day * DAY + 9.2 * HOUR, (-1) ** day * 3_601.0 * day) for day in range(1, DAYS)),
     quiet_s=tuple(day * DAY for day in range(5, DAYS + 1, 5)),
-    options={"heartbeat_s": 12 * HOUR, "freeze": True},
+    options={"heartbeat_s": DAY, "freeze": True},
 )
 DAY_OVER_HTTP = Plan(
     sessions=60,
