@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from lasttick.model.lease import Decision, Holder, LeaseView
+from lasttick.model.shared_lease import SharedLease, Take
 
 DriverHealth = Literal["ok", "offline", "error"]
 
@@ -45,11 +46,17 @@ class LeaseStore(Protocol):
     """Atomic transitions on the leases of one rack of devices; never get and put, so that Redis and PostgreSQL fit.
 
     Both sides, MCP sessions and cloud assignments, hold devices here: one arbiter, keyed by device (ruling HA-2).
-    A holder that was ended is refused for ever (ruling HA-6).
+    A holder that was ended is refused for ever (ruling HA-6). Every hold has a fencing token, larger than those of all
+    earlier holds of the device. Every transition may raise StoreUnavailable.
     """
 
     @property
     def ttl_s(self) -> float: ...
+
+    @property
+    def shared(self) -> bool:
+        """Whether other host agents use the same store: a device just taken may still act for a host that died."""
+        ...
 
     async def acquire(self, device_id: str, holder: Holder) -> Decision:
         """Take a free device, or go on holding one's own (which counts as a use)."""
@@ -57,6 +64,14 @@ class LeaseStore(Protocol):
 
     async def begin_use(self, device_id: str, holder: Holder) -> Decision:
         """Acquire, and pin the lease while a driver call runs: a count, so every call needs its own `end_use`."""
+        ...
+
+    async def begin_own_use(self, device_id: str, holder: Holder) -> Decision:
+        """`begin_use` on a live lease of one's own; never takes a device, as a lease handle may not (ruling HA-7)."""
+        ...
+
+    async def fence_above(self, device_id: str, seen: int) -> None:
+        """The device has seen this token: those of its later holds are larger."""
         ...
 
     async def end_use(self, device_id: str, holder: Holder) -> bool:
@@ -91,11 +106,55 @@ class DriverError(Exception):
     """The device refused or failed an action. The message is for the caller's eyes (error matrix row 5)."""
 
 
+class LeaseServer(Protocol):
+    """Where several host agents keep one table of leases: each method is one atomic step of `model.shared_lease`.
+
+    Times in microseconds of the server's own clock. Steps may be asked again after a lost answer: each happens once.
+    Raises StoreUnavailable.
+    """
+
+    async def now_us(self) -> int: ...
+
+    async def take(self, ask: Take, ttl_us: int) -> Decision: ...
+
+    async def end_use(self, device_id: str, holder: Holder, pin: str, ttl_us: int) -> bool: ...
+
+    async def keep(self, device_id: str, holder: Holder, host: str, ttl_us: int) -> bool: ...
+
+    async def release(self, device_id: str, holder: Holder, ttl_us: int) -> bool: ...
+
+    async def end_holder(self, holder: Holder, ttl_us: int) -> list[str]:
+        """Tombstone the holder and give back what it holds. Sorted ids of what was held; [] when it had ended."""
+        ...
+
+    async def fence_above(self, seen: int) -> None: ...
+
+    async def records(self, ttl_us: int) -> tuple[int, list[SharedLease]]:
+        """The server's time, and what is held at it, sorted by device id."""
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+class StaleFence(DriverError):
+    """The device has been given to a later holder: it refuses calls with an older fencing token for ever."""
+
+
+class StoreUnavailable(Exception):
+    """The lease store cannot be asked now, so nobody knows who holds the device. Nothing may be driven on a guess."""
+
+
 class DeviceDriver(Protocol):
-    """One device as the host agent drives it. Bounds in results are pixels; taps and swipes are in tap units."""
+    """One device as the host agent drives it. Bounds in results are pixels; taps and swipes are in tap units.
+
+    `fence` is the largest fencing token the device had seen when this driver was made.
+    """
 
     @property
     def info(self) -> DeviceInfo: ...
+
+    @property
+    def fence(self) -> int: ...
 
     async def health(self) -> DriverHealth:
         """Cheap: may not wait for a running action."""
@@ -105,10 +164,19 @@ class DeviceDriver(Protocol):
         """Whether an action that somebody began before this driver existed still runs: a host killed while it drove."""
         ...
 
-    async def perform(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def claim(self, fence: int) -> bool:
+        """From now on refuse tokens older than `fence`; False while somebody's action still runs on the device.
+
+        Raises StaleFence when the device has seen a newer token, DriverError when it cannot be asked.
+        """
+        ...
+
+    async def perform(self, tool: str, arguments: Mapping[str, Any], fence: int | None = None) -> Mapping[str, Any]:
         """Run one of the nine leased tools; `arguments` come without `device_id`. JSON-able result.
 
-        Raises DriverError. May take long, may never return; a correct host never calls it twice at once on one device.
+        `fence`: the caller's fencing token; the device remembers the largest and refuses all that are smaller.
+        Raises StaleFence, DriverError. May take long, may never return; a correct host never calls it twice at once on
+        one device.
         """
         ...
 

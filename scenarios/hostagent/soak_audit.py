@@ -31,7 +31,8 @@ NOTHING = (
 """What there is none of when nobody calls. (The SDK's manager has sessions over HTTP only, and theirs have expired.)"""
 STEADY = ("tasks", "timers", "files", "objects of the host agent")
 """What there is as much of as the first time."""
-TOMBSTONES_MAX = 2_000
+BOUNDED = {"tombstones": 2_000, "tasks on the console": 60}
+"""What is remembered on purpose, up to a limit."""
 FLAT = 0.05
 """By how much memory may grow, once it is warm."""
 WARM = 1
@@ -62,8 +63,9 @@ class Audit:
         sessions = story.plan.sessions if story.idle_ns is None else 0
         if census["sessions listed"] != sessions:
             self._wrong(f"{census['sessions listed']} sessions are listed; {sessions} are open")
-        if census["tombstones"] > TOMBSTONES_MAX:
-            self._wrong(f"{census['tombstones']} tombstones; expected at most {TOMBSTONES_MAX}")
+        for name, most in BOUNDED.items():
+            if census[name] > most:
+                self._wrong(f"{census[name]} {name}; expected at most {most}")
         self._first = self._first or census
         for name in STEADY:
             if census[name] > self._first[name]:

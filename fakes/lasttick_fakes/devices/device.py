@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lasttick.ports import Clock, DeviceInfo, DriverError, DriverHealth
+from lasttick.ports import Clock, DeviceInfo, DriverError, DriverHealth, StaleFence
 from lasttick_fakes.devices import actions, state
 from lasttick_fakes.devices.arguments import check
 from lasttick_fakes.devices.log import OK, STOPPED, Log
@@ -44,6 +44,7 @@ class FakeDevice:
         "_running",
         "_slow_s",
         "calls",
+        "fence",
         "info",
         "last_end_ns",
         "state",
@@ -56,6 +57,8 @@ class FakeDevice:
         """How many actions have started here."""
         self.last_end_ns: int | None = None
         """When the latest action ended; None before the first end."""
+        self.fence = 0
+        """The largest fencing token seen; older ones are refused."""
         self._clock = clock
         self._log = log
         self._health: DriverHealth = "ok"
@@ -78,7 +81,7 @@ class FakeDevice:
         return len(self._running)
 
     def as_json(self) -> dict[str, Any]:
-        """`{device_id, platform, scale, width_px, height_px, health, running}`; `running` counts actions."""
+        """`{device_id, platform, scale, width_px, height_px, running, health, fence}`; `running` counts actions."""
         info = self.info
         return {
             "device_id": info.device_id,
@@ -88,14 +91,30 @@ class FakeDevice:
             "height_px": info.height_px,
             "running": self.running,
             "health": self._health,
+            "fence": self.fence,
         }
 
-    async def perform(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def claim(self, fence: int) -> bool:
+        """From now on refuse tokens older than `fence`; False while an action runs. Raises StaleFence."""
+        if fence < self.fence:
+            raise self._stale(fence)
+        self.fence = fence
+        return not self._running
+
+    async def perform(self, tool: str, arguments: Mapping[str, Any], fence: int | None = None) -> Mapping[str, Any]:
         """Run one action to its end and give its result. Cancelling the caller does not cancel the action.
 
-        Raises BadAction (nothing started, nothing logged) or DriverError.
+        Without a `fence` the caller is let in: a rack without leases has none.
+        Raises BadAction (nothing started, nothing logged), StaleFence (nothing started) or DriverError.
         """
-        call = self._start(tool, check(tool, arguments))
+        checked = check(tool, arguments)
+        if fence is not None:
+            if fence < self.fence:
+                error = self._stale(fence)
+                self._log.write(self.info.device_id, "refused", 0, tool, checked, f"refused: {error}")
+                raise error
+            self.fence = fence
+        call = self._start(tool, checked)
         return await asyncio.shield(call.done)
 
     def trouble(self, trouble: Trouble) -> None:
@@ -192,6 +211,12 @@ class FakeDevice:
             self._end(call, error, outcome)
             if call.task is not None:
                 call.task.cancel()
+
+    def _stale(self, fence: int) -> StaleFence:
+        return StaleFence(
+            f"{self.info.device_id} refuses fencing token {fence}; expected {self.fence} or a later one, since a later "
+            "holder was let in (contract hostagent, HA-05); acquire the device anew"
+        )
 
     def _unwell(self) -> DriverError:
         what = "is disconnected" if self._health == "offline" else "has crashed"

@@ -24,13 +24,14 @@ class LogEntry:
     from 1.
 
     `t_ns` is the rack's monotonic clock. `outcome` is None at the start; at the end "ok", "stopped" (the rack was
-    closed under the call) or "error: " and the message.
+    closed under the call) or "error: " and the message. A "refused" line is a call that never started, because its
+    fencing token was older than the device's; it has call number 0, and the outcome says both tokens.
     """
 
     seq: int
     t_ns: int
     device_id: str
-    kind: Literal["start", "end"]
+    kind: Literal["start", "end", "refused"]
     call: int
     tool: str
     arguments: Mapping[str, Any]
@@ -67,7 +68,7 @@ class Log:
     def write(
         self,
         device_id: str,
-        kind: Literal["start", "end"],
+        kind: Literal["start", "end", "refused"],
         call: int,
         tool: str,
         arguments: Mapping[str, Any],

@@ -1,11 +1,13 @@
 """How does a host in another process reach the fake devices? The rack's HTTP wire, as an ASGI app.
 
     GET  /v1/devices                     {"devices": [one, ...]}, one = {device_id, platform, scale, width_px,
-                                         height_px, health, running}
+                                         height_px, health, running, fence}
     POST /v1/devices                     {"devices": "phone-3=android,ipad-2=ios@3"} -> 201, the added ones
     DELETE /v1/devices                   all devices out, a new log -> 200
     GET  /v1/devices/{id}                one of them; readable during an action
-    POST /v1/devices/{id}/perform        {"tool", "arguments"} -> 200 {"result"} | 502 {"error"} when the device failed
+    POST /v1/devices/{id}/perform        {"tool", "arguments", "fence"?} -> 200 {"result"} | 502 {"error"} when the
+                                         device failed | 412 {"error"} for a fencing token older than the device's
+    POST /v1/devices/{id}/claim          {"fence"} -> 200, the device, which refuses older tokens from now on | 412
     POST /v1/devices/{id}/trouble        {"kind", "tool"?, "s"?, "on_call"?} -> 200, the device
     GET  /v1/log?after=SEQ               {"log": [...], "dropped": n}
 
@@ -24,7 +26,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from lasttick.ports import DriverError
+from lasttick.ports import DriverError, StaleFence
 from lasttick_fakes.devices import trouble
 from lasttick_fakes.devices.arguments import BadAction, short
 from lasttick_fakes.devices.rack import Rack, UnknownDevice
@@ -56,10 +58,16 @@ def rack_app(rack: Rack) -> Starlette:
 
     async def perform(request: Request) -> Response:
         device = rack.device(request.path_params["device_id"])
-        body = await _body(request, "tool", "arguments")
+        body = await _body(request, "tool", "arguments", optional=("fence",))
+        fence = _fence(body["fence"]) if "fence" in body else None
         if not isinstance(body["tool"], str) or not isinstance(body["arguments"], dict):
             raise HTTPException(400, "tool must be text and arguments an object, as the rack's wire says; correct them")
-        return JSONResponse({"result": await device.perform(body["tool"], body["arguments"])})
+        return JSONResponse({"result": await device.perform(body["tool"], body["arguments"], fence)})
+
+    async def claim(request: Request) -> Response:
+        device = rack.device(request.path_params["device_id"])
+        await device.claim(_fence((await _body(request, "fence"))["fence"]))
+        return JSONResponse(device.as_json())
 
     async def make_trouble(request: Request) -> Response:
         device = rack.device(request.path_params["device_id"])
@@ -80,6 +88,7 @@ def rack_app(rack: Rack) -> Starlette:
             Route("/v1/devices", clear_devices, methods=["DELETE"]),
             Route("/v1/devices/{device_id}", get_device, methods=["GET"]),
             Route("/v1/devices/{device_id}/perform", perform, methods=["POST"]),
+            Route("/v1/devices/{device_id}/claim", claim, methods=["POST"]),
             Route("/v1/devices/{device_id}/trouble", make_trouble, methods=["POST"]),
             Route("/v1/log", get_log, methods=["GET"]),
         ],
@@ -87,10 +96,17 @@ def rack_app(rack: Rack) -> Starlette:
     )
 
 
-async def _body(request: Request, *keys: str) -> dict[str, Any]:
-    """The request's JSON object with exactly these keys. Raises HTTPException."""
+def _fence(value: Any) -> int:
+    """A fencing token. Raises HTTPException."""
+    if type(value) is not int or value < 0:
+        raise HTTPException(400, f"fence is {short(value)}; expected a whole number from 0, as in a grant; correct it")
+    return value
+
+
+async def _body(request: Request, *keys: str, optional: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The request's JSON object with these keys and no others but `optional` ones. Raises HTTPException."""
     body = await _json(request)
-    if not isinstance(body, dict) or sorted(body) != sorted(keys):
+    if not isinstance(body, dict) or sorted(body.keys() - set(optional)) != sorted(keys):
         raise HTTPException(
             400, f"the body is {short(body)}; expected a JSON object with {' and '.join(keys)}; correct it"
         )
@@ -130,6 +146,7 @@ async def _answer_http(request: Request, error: Exception) -> Response:
 _HANDLERS: dict[Any, Any] = {
     UnknownDevice: _answer(404),
     BadAction: _answer(400),
+    StaleFence: _answer(412),
     DriverError: _answer(502),
     DeviceSpecError: _answer(400),
     BadTrouble: _answer(400),

@@ -36,6 +36,9 @@ def serve_hostagent(
     max_call: Annotated[float, typer.Option(metavar="S", help="After this a call is stuck.")] = 300.0,
     session_idle: Annotated[float, typer.Option(metavar="S", help="After this a silent session ends.")] = 1800.0,
     sse: Annotated[bool, typer.Option("--sse", help="Answer as event streams instead of JSON.")] = False,
+    stateless_handles: Annotated[
+        bool, typer.Option(help="Clients without a session hold devices by lease handles.")
+    ] = True,
     mutant: Mutant = None,
 ) -> int:
     """The reference host agent: an MCP endpoint at /mcp and a console.
@@ -57,6 +60,7 @@ def serve_hostagent(
         max_call_s=max_call,
         session_idle_s=session_idle,
         sse=sse,
+        stateless_handles=stateless_handles,
         mutant=mutant,
     )
 

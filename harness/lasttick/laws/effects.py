@@ -8,15 +8,20 @@ from typing import Any
 
 from lasttick.laws.said import Effect
 
-START, END = "start", "end"
+START, END, REFUSED = "start", "end", "refused"
 # Times may be put out as `at`/`end` (seconds), `at_ms`/`end_ms` or `at_ns`/`end_ns`.
 
 
 def effects_of(rows: Iterable[Mapping[str, Any]]) -> list[Effect]:
-    """Rows with `kind` start and end are joined by resource and `call`; others are an effect each, in their order."""
+    """Rows with `kind` start and end are joined by resource and `call`; others are an effect each, in their order.
+
+    Rows with `kind` refused are none: the resource itself says that it did nothing.
+    """
     effects: list[Effect] = []
     open_: dict[tuple[Any, Any], int] = {}
     for row in rows:
+        if row.get("kind") == REFUSED:
+            continue
         key = (row.get("resource"), row.get("call"))
         if row.get("kind") == END and key in open_:
             index = open_.pop(key)

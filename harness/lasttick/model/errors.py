@@ -15,7 +15,16 @@ NO_SESSION = -32001
 INVALID_PARAMS = -32602
 
 Reason = Literal[
-    "device_busy", "driver_error", "driver_stuck", "no_session", "unknown_device", "bad_arguments", "unknown_tool"
+    "device_busy",
+    "driver_error",
+    "driver_stuck",
+    "lease_lost",
+    "no_session",
+    "store_unavailable",
+    "unknown_device",
+    "unknown_handle",
+    "bad_arguments",
+    "unknown_tool",
 ]
 
 
@@ -78,6 +87,43 @@ def driver_stuck(device_id: str, max_call_s: float) -> ToolError:
         "(max_call_s); use another device until device_status no longer says error",
         {"reason": "driver_stuck", "device_id": device_id},
     )
+
+
+def lease_lost(device_id: str) -> ToolError:
+    """The device refused the call's fencing token: somebody else was given the device while this host was away."""
+    return ToolError(
+        DEVICE,
+        f"device {device_id}: the lease of this call was lost before the device got it, and nothing was done; expected "
+        "a lease that lasts until the call (contract hostagent, HA-05); call again to ask for the device anew",
+        {"reason": "lease_lost", "device_id": device_id},
+    )
+
+
+def store_unavailable(device_id: str) -> ToolError:
+    """Nobody can say who holds the device, so nothing is driven."""
+    return ToolError(
+        DEVICE,
+        f"device {device_id}: the lease store cannot be reached, so nobody knows who holds the device; expected an "
+        "answer from it (ports.LeaseStore); call again later, and see the host agent's log",
+        {"reason": "store_unavailable", "device_id": device_id},
+    )
+
+
+def unknown_handle(device_id: str) -> ToolError:
+    """Ruling 7: wrong, expired, released, or another device's. Which of these it was is nobody's business."""
+    return ToolError(
+        DEVICE,
+        f"device {device_id}: the lease handle of this call holds nothing here; expected the handle that the latest "
+        "first call on this device returned, not expired (ruling 7); call without a handle to get a new one",
+        {"reason": "unknown_handle", "device_id": device_id},
+    )
+
+
+def with_handle(error: ToolError, handle: str) -> ToolError:
+    """An error after which the device is the caller's: it has no `_meta`, so the lease handle stands in its data."""
+    if error.reason not in ("driver_error", "driver_stuck"):
+        return error
+    return ToolError(error.code, error.message, {**error.data, "lease_handle": handle})
 
 
 def no_session(hint: str) -> ToolError:

@@ -10,7 +10,7 @@ replaced. `lease_oracle` states the same rules once more without them, to judge 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 HolderKind = Literal["mcp", "cloud"]
@@ -34,6 +34,7 @@ class Lease:
     holder: Holder
     acquired_ns: int
     last_used_ns: int
+    fence: int = 0
     uses: int = 0
     ended: bool = False
     """Given back, or the holder is gone, while calls still run: goes with the last of them."""
@@ -57,14 +58,16 @@ class Granted:
     holder: Holder
     fresh: bool
     """True when this call took a free device, False when the holder had it already."""
+    fence: int = field(default=0, compare=False)
+    """The fencing token of this hold: larger than that of every earlier hold of the device, the same while it lasts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
     device_id: str
     owner: Holder | None
-    """Who holds it, or is first in line for it; None when the asker itself has ended (`why` = "ended")."""
-    why: Literal["held", "ended"]
+    """Who holds it, or is first in line for it; None when the asker has ended or has no live lease there."""
+    why: Literal["held", "ended", "not_held"]
 
 
 Decision: TypeAlias = Granted | Refused
@@ -100,6 +103,11 @@ def answer(record: Lease, holder: Holder, now_ns: int, ttl_ns: int) -> Answer:
 def live(record: Lease, holder: Holder, now_ns: int, ttl_ns: int) -> bool:
     """May `holder` renew or give back this lease: it is its own, not expired and not given back already."""
     return record.holder == holder and not record.ended and held(record, now_ns, ttl_ns)
+
+
+def next_fence(last: int) -> int:
+    """The fencing token of a new hold; `last`: the largest one given so far. A driver refuses all that are smaller."""
+    return last + 1
 
 
 def pinned(uses: int) -> int:

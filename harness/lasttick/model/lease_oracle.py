@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from lasttick.model.lease import Decision, Granted, Holder, HolderKind, LeaseView, Refused
 
-OpName = Literal["acquire", "begin_use", "end_use", "release", "renew", "end_holder"]
+OpName = Literal["acquire", "begin_use", "begin_own_use", "end_use", "release", "renew", "end_holder"]
 Reply: TypeAlias = Decision | bool | list[str]
 
 
@@ -38,6 +38,8 @@ class PureLeases:
             return self._end_holder(op.holder, now_ns)
         if op.name == "acquire" or op.name == "begin_use":
             return self._acquire(op, now_ns)
+        if op.name == "begin_own_use":
+            return self._begin_own_use(op, now_ns)
         own = [view for view in self.snapshot(now_ns) if view.device_id == op.device_id and view.holder == op.holder]
         if not own:
             return self, False
@@ -77,6 +79,14 @@ class PureLeases:
                 return self._with(used), Granted(op.device_id, op.holder, fresh=False)
         taken = LeaseView(op.device_id, op.holder, now_ns, now_ns, uses, ended=False)
         return self._with(taken), Granted(op.device_id, op.holder, fresh=True)
+
+    def _begin_own_use(self, op: Op, now_ns: int) -> tuple[PureLeases, Reply]:
+        if op.holder in self.ended:
+            return self, Refused(op.device_id, None, "ended")
+        held = [view for view in self.snapshot(now_ns) if view.device_id == op.device_id]
+        if not held or (held[0].holder == op.holder and held[0].ended):
+            return self, Refused(op.device_id, None, "not_held")
+        return self._acquire(replace(op, name="begin_use"), now_ns)
 
     def _end_holder(self, holder: Holder, now_ns: int) -> tuple[PureLeases, Reply]:
         if holder in self.ended:

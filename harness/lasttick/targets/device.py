@@ -36,7 +36,12 @@ class Device:
     @property
     def running(self) -> int:
         """How many driver calls run now."""
-        return sum(1 if entry.kind == "start" else -1 for entry in self.log)
+        return sum({"start": 1, "end": -1}.get(entry.kind, 0) for entry in self.log)
+
+    @property
+    def refused(self) -> list[str | None]:
+        """Who sent the calls that the device refused for an old fencing token, in order."""
+        return [entry.caller for entry in self.log if entry.kind == "refused"]
 
     @property
     def last_end_s(self) -> float:

@@ -41,6 +41,7 @@ class NearDriver:
 
     def __init__(self, device: FakeDevice) -> None:
         self.info: DeviceInfo = device.info
+        self.fence = device.fence
         self._device = device
         self._left_over = device.running > 0
         self._plugged = True
@@ -56,10 +57,17 @@ class NearDriver:
         self._left_over = self._left_over and self._device.running > 0
         return self._left_over
 
-    async def perform(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def claim(self, fence: int) -> bool:
+        self._must_be_plugged()
+        return await self._device.claim(fence)
+
+    async def perform(self, tool: str, arguments: Mapping[str, Any], fence: int | None = None) -> Mapping[str, Any]:
+        self._must_be_plugged()
+        return await self._device.perform(tool, arguments, fence)
+
+    def _must_be_plugged(self) -> None:
         if not self._plugged:
             raise DriverError("this host was killed")
-        return await self._device.perform(tool, arguments)
 
 
 class NearRack:

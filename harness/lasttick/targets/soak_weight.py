@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 
 REFERENCE = "lasttick.reference.hostagent"
+HISTORY = f"{REFERENCE}.console_tasks"
+"""The one part that keeps what is over, on purpose: the newest tasks, for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +85,14 @@ def census(
         "tasks": len(loop.open_tasks()) - waiting,
         "timers": sum(not timer.cancelled() for timer in loop._scheduled) - waiting,
         "files": _files(),
-        "objects of the host agent": sum(type(thing).__module__.startswith(REFERENCE) for thing in gc.get_objects()),
+        "objects of the host agent": sum(_of_the_agent(type(thing).__module__) for thing in gc.get_objects()),
+        "tasks on the console": sum(type(thing).__module__ == HISTORY for thing in gc.get_objects()),
         "tombstones": len(table._ended),
     }
+
+
+def _of_the_agent(module: str) -> bool:
+    return module.startswith(REFERENCE) and module != HISTORY
 
 
 def _files() -> int:

@@ -47,6 +47,8 @@ def busy_tracker(clock: Clock) -> McpBusyTracker:
 class QuickDevice:
     """An Android-like device whose every action succeeds at once; tells `seen(kind, tool, arguments)` if given."""
 
+    fence = 0
+
     def __init__(self, device_id: str, seen: Seen | None = None) -> None:
         from lasttick.ports import DeviceInfo
 
@@ -59,7 +61,10 @@ class QuickDevice:
     async def left_over(self) -> bool:
         return False
 
-    async def perform(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def claim(self, fence: int) -> bool:
+        return True
+
+    async def perform(self, tool: str, arguments: Mapping[str, Any], fence: int | None = None) -> Mapping[str, Any]:
         if self._seen is None:
             return {"ok": True}
         self._seen("start", tool, arguments)

@@ -54,9 +54,12 @@ def emit_driver(trace: Trace, line: Mapping[str, Any], *, t_ns: int, caller: str
     )
     if entry.kind == "start":
         data = {"tool": entry.tool, "arguments": entry.arguments, "caller": caller, "call": entry.call}
-    else:
+    elif entry.kind == "end":
         data = {"tool": entry.tool, "call": entry.call, "outcome": entry.outcome}
-    trace.emit(entry.device_id, f"driver.{entry.kind}", f"d{entry.call}", t_ns=t_ns, **data)
+    else:  # refused: it never became a call
+        data = {"tool": entry.tool, "caller": caller, "outcome": entry.outcome}
+    ref = f"d{entry.call}" if entry.call else None
+    trace.emit(entry.device_id, f"driver.{entry.kind}", ref, t_ns=t_ns, **data)
     return entry
 
 
@@ -107,7 +110,7 @@ def tell(
         elif origin == 3:
             emit_seen(trace, line["actor"], line["kind"], line["ref"], line["data"], t_ns=t_ns)
         else:
-            caller = callers.of(line["device_id"], line["tool"], line["arguments"]) if line["kind"] == "start" else None
+            caller = None if line["kind"] == "end" else callers.of(line["device_id"], line["tool"], line["arguments"])
             log.append(emit_driver(trace, line, t_ns=t_ns, caller=caller))
     return Told(trace.events, log)
 

@@ -272,7 +272,7 @@ class VirtualWorld(World):
         return self._racks[name]
 
     def _driver_wrote(self, prefix: str, entry: RackEntry) -> None:
-        caller = self.callers.of(entry.device_id, entry.tool, entry.arguments) if entry.kind == "start" else None
+        caller = None if entry.kind == "end" else self.callers.of(entry.device_id, entry.tool, entry.arguments)
         line = {**entry.as_json(), "device_id": prefix + entry.device_id}
         self._log.append(emit_driver(self.trace, line, t_ns=entry.t_ns, caller=caller))
 
@@ -315,6 +315,7 @@ class VirtualHost:
                 max_call_s=options.max_call_s,
                 session_idle_s=options.session_idle_s,
                 json_response=not options.sse,
+                stateless_handles=options.stateless_handles,
                 cloud_url=world._cloud.url if world._cloud else None,
                 **options.extra,
             )

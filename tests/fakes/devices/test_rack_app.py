@@ -25,7 +25,7 @@ def test_list_act_and_read_the_log(rack) -> None:
     async def story(client: httpx.AsyncClient) -> None:
         devices = (await client.get("/v1/devices")).json()["devices"]
         phone = {"device_id": "phone-1", "platform": "android", "scale": 1, "width_px": 180, "height_px": 324}
-        assert devices[0] == {**phone, "health": "ok", "running": 0}
+        assert devices[0] == {**phone, "health": "ok", "running": 0, "fence": 0}
         assert [device["scale"] for device in devices] == [1, 2, 3]
         assert (await client.get("/v1/devices/phone-1")).json() == devices[0]
         tap = {"tool": "tap", "arguments": {"x": 50, "y": 60}}

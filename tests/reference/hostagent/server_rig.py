@@ -37,6 +37,7 @@ class ScriptedDriver:
         self.answers: dict[str, Any] = {"take_screenshot": {"png_base64": PNG, "width_px": 100, "height_px": 200}}
         self.state = "ok"
         self.log: list[tuple[float, str, str]] = []
+        self.fence = 0
         self.arguments: list[dict[str, Any]] = []
         self.running = 0
         self.overlaps = 0
@@ -49,7 +50,10 @@ class ScriptedDriver:
     async def left_over(self) -> bool:
         return False
 
-    async def perform(self, tool: str, arguments: Mapping[str, Any]) -> Any:
+    async def claim(self, fence: int) -> bool:
+        return True
+
+    async def perform(self, tool: str, arguments: Mapping[str, Any], fence: int | None = None) -> Any:
         self.log.append((self.clock.now_ns() / 1e9, "start", tool))
         self.arguments.append(dict(arguments))
         self.running += 1

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lasttick.model.lease import Granted, Holder, Refused
@@ -522,6 +522,7 @@ Act = tuple[str, int]
     ),
     settles=st.booleans(),
 )
+@example(acts=[("wait", 0), ("ask", 0), ("ask", 0), ("tick", 0)], settles=False)
 def test_waiting_is_fair_and_loses_nothing_in_any_history(acts: list[Act], settles: bool) -> None:
     """True only for the holder (checked by every wait), one holder, and no device free while a session waits for it."""
 

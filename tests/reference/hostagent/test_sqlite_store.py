@@ -135,7 +135,7 @@ def test_the_file_is_the_truth_and_its_owners_alone(path: Path) -> None:
     assert {stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()} == {0o600}
     store.close()
     with sqlite3.connect(path) as db:
-        assert db.execute("SELECT * FROM lease").fetchall() == [("phone-1", "mcp", "alice", 7, 7, 1, 0)]
+        assert db.execute("SELECT * FROM lease").fetchall() == [("phone-1", "mcp", "alice", 7, 7, 1, 1, 0)]
         assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     db.close()
 

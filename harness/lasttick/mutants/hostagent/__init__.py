@@ -1,5 +1,13 @@
 """Wrong host agents, by topic. Ids are those of the contract's rulings where a ruling names one."""
 
-from lasttick.mutants.hostagent import access, calls, lease, soak
+from lasttick.mutants.hostagent import access, calls, console, habits, handles, lease, soak
 
-MUTANTS = [*access.MUTANTS, *calls.MUTANTS, *lease.MUTANTS, *soak.MUTANTS]
+MUTANTS = [
+    *access.MUTANTS,
+    *calls.MUTANTS,
+    *console.MUTANTS,
+    *habits.MUTANTS,
+    *handles.MUTANTS,
+    *lease.MUTANTS,
+    *soak.MUTANTS,
+]

@@ -135,9 +135,9 @@ async def answer_or_unpin(self: LeasedCalls, call: DriverCall) -> dict[str, Any]
 
 
 def begin_when_free(right: Callable[..., Any]) -> Callable[..., Any]:
-    async def _begin(self: LeasedCalls, device_id: str, holder: Holder) -> Decision:
+    async def _begin(self: LeasedCalls, call: DriverCall) -> Decision:
         for _ in range(8):
-            decision: Decision = await right(self, device_id, holder)
+            decision: Decision = await right(self, call)
             if isinstance(decision, Granted):
                 break
             await self._clock.sleep(0.5)

@@ -112,8 +112,8 @@ def failed_stays(right: Wrap) -> Wrap:
     return _perform
 
 
-async def never_lifted(manager: Any, driver: Any, clock: Any) -> None:
-    while await driver.left_over():
+async def never_lifted(manager: Any, driver: Any, acts: Any, clock: Any) -> None:
+    while await acts():
         await clock.sleep(predecessor.POLL_S)
 
 
@@ -198,7 +198,7 @@ MUTANTS: list[Mutant] = [
         breaks="HA-18",
         text="a device that acted for a host agent that was killed is never let out of quarantine",
         killed_by=SMALL,
-        patch=lambda seam: seam.replace(predecessor, "_watch", never_lifted),
+        patch=lambda seam: seam.replace(predecessor, "_lift_when_idle", never_lifted),
     ),
     Mutant(
         "hostagent/start-leaks-a-file",

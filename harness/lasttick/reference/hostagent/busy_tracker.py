@@ -284,7 +284,8 @@ class WaitingLine:
             # The other waits of a session that holds the device have what they wait for: they pass nobody.
             for waiter in list(self._of_holder[owner]):
                 if waiter.asks_cloud and waiter is not come:
-                    waiter.ring()
+                    if not waiter.polls:  # else two of them ring each other without end
+                        waiter.ring()
                 else:
                     self._hand_over(now_ns, waiter)
         first = self._first()

@@ -8,6 +8,7 @@ request only waits for its answer. Source: contract hostagent, rulings 1, 2, 6, 
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 from collections import deque
 from collections.abc import Mapping
@@ -15,9 +16,9 @@ from typing import Any, cast
 
 from lasttick.model import errors
 from lasttick.model.errors import ToolError
-from lasttick.model.lease import Decision, Holder, Refused
-from lasttick.ports import Clock, LeaseStore
-from lasttick.reference.hostagent import devices, tools
+from lasttick.model.lease import Decision, Granted, Holder, Refused
+from lasttick.ports import Clock, DriverError, LeaseStore, StaleFence, StoreUnavailable
+from lasttick.reference.hostagent import devices, predecessor, tools
 from lasttick.reference.hostagent.devices import DeviceManager
 
 log = logging.getLogger(__name__)
@@ -28,10 +29,20 @@ MAX_CALL_S = 300.0
 class DriverCall:
     """One call on its way. `answer` is what the request waits for; it may be cancelled long before the driver ends."""
 
-    __slots__ = ("answer", "arguments", "device_id", "error", "holder", "result", "tool")
+    __slots__ = ("answer", "arguments", "device_id", "error", "fence", "handle", "holder", "own_only", "result", "tool")
 
-    def __init__(self, holder: Holder, tool: str, arguments: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        holder: Holder,
+        tool: str,
+        arguments: Mapping[str, Any],
+        own_only: bool = False,
+        handle: str | None = None,
+    ) -> None:
         self.holder = holder
+        self.own_only = own_only
+        self.handle = handle
+        self.fence: int | None = None
         self.tool = tool
         self.arguments = arguments
         self.device_id: str = arguments["device_id"]
@@ -46,7 +57,10 @@ class DriverCall:
         if self.error is None and self.result is not None:
             self.answer.set_result(self.result)
             return
-        self.answer.set_exception(self.error or errors.driver_error(self.device_id, "the driver call was cancelled"))
+        error = self.error or errors.driver_error(self.device_id, "the driver call was cancelled")
+        if self.handle is not None and self.fence is not None and isinstance(error, ToolError):
+            error = errors.with_handle(error, self.handle)
+        self.answer.set_exception(error)
         self.answer.exception()  # marks it as seen: nobody may be waiting any more
 
 
@@ -112,10 +126,22 @@ class LeasedCalls:
         self._driving: dict[DriverCall, int] = {}
         """The calls that a driver is busy with, oldest first, and from when on that is too long (ns)."""
         self._watcher: asyncio.Task[None] | None = None
+        self._watches: dict[asyncio.Task[None], None] = {}
+        """The devices that still act for another host agent."""
 
-    async def run(self, holder: Holder | None, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    async def run(
+        self,
+        holder: Holder | None,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        own_only: bool = False,
+        handle: str | None = None,
+    ) -> dict[str, Any]:
         """Call one of the 11 tools for `holder`. Raises ToolError; never waits for another holder's lease (ruling 16).
 
+        `own_only`: the holder may go on with what it holds and take nothing (a lease handle that was presented).
+        `handle`: what the caller has to be told when the device is its own from now on and the call fails.
         A cloud assignment that holds its device by a `begin_use` of its own calls this too: each call then adds a pin
         that outlives a cancelled assignment until the driver has ended.
         """
@@ -126,21 +152,22 @@ class LeasedCalls:
         self._manager.get(device_id)
         if holder is None:
             error = errors.no_session(
-                "the leased tools need an MCP session (protocol 2025-11-25 or older, header mcp-session-id); "
-                "connect with the initialize handshake; list_devices and device_status work without"
+                "this host agent gives no lease handles (option stateless_handles), so the leased tools need an MCP "
+                "session (protocol 2025-11-25 or older, header mcp-session-id); connect with the initialize "
+                "handshake; list_devices and device_status work without"
             )
             log.error("%s on device %s: %s", tool, device_id, error)
             raise error
         self._refuse_quarantined(device_id)
         if not await self._turns.take(device_id, holder, self._max_call_s):
             raise self._busy(device_id, holder, own=True)
-        call = DriverCall(holder, tool, arguments)
+        call = DriverCall(holder, tool, arguments, own_only, handle)
         self._running[asyncio.get_running_loop().create_task(self._carry_out(call))] = call
         return await self._answer(call)
 
     async def aclose(self) -> None:
         """The host agent stops: cancel what the drivers still do, and wait until they have ended."""
-        tasks = list(self._running)
+        tasks = [*self._running, *self._watches]
         if self._watcher is not None:
             tasks.append(self._watcher)
         for task in tasks:
@@ -157,15 +184,20 @@ class LeasedCalls:
     async def _carry_out(self, call: DriverCall) -> None:
         """Lease, driver, and back; in this order whatever happens to the request."""
         try:
-            decision = await self._begin(call.device_id, call.holder)
+            decision = await self._begin(call)
             if isinstance(decision, Refused):
                 call.error = self._refusal(call.device_id, call.holder, decision)
                 return
+            call.fence = decision.fence
             try:
-                if not call.answer.cancelled():
+                if not call.answer.cancelled() and await self._is_idle(call, decision):
                     await self._perform(call)
             finally:
                 await self._unpin(call)
+        except StoreUnavailable as error:
+            log.warning("device %s: %s", call.device_id, error)
+            if call.result is None and call.error is None:
+                call.error = errors.store_unavailable(call.device_id)
         except Exception as error:
             call.error = error
         finally:
@@ -173,9 +205,33 @@ class LeasedCalls:
             del self._running[cast("asyncio.Task[None]", asyncio.current_task())]
             call.settle()
 
-    async def _begin(self, device_id: str, holder: Holder) -> Decision:
+    async def _begin(self, call: DriverCall) -> Decision:
         """Take or keep the lease and pin it, in one atomic step; a busy device is refused at once (rulings 2, 16)."""
-        return await self._store.begin_use(device_id, holder)
+        begin = self._store.begin_own_use if call.own_only else self._store.begin_use
+        return await begin(call.device_id, call.holder)
+
+    async def _is_idle(self, call: DriverCall, decision: Granted) -> bool:
+        """Whether nobody drives a device that was just taken. False leaves the error in the call.
+
+        In a shared store a lease also ends because its host agent died or was cut off, and the device may still act
+        for that one: it is told of the new token first, and quarantined until it has ended what it does (HA-05).
+        """
+        if not (decision.fresh and self._store.shared):
+            return True
+        driver = self._manager.get(call.device_id)
+        try:
+            if await driver.claim(decision.fence):
+                return True
+            call.error = errors.driver_stuck(call.device_id, self._max_call_s)
+            acts = functools.partial(predecessor.acts_for_another, driver, decision.fence)
+            watch = predecessor.watch(self._manager, driver, acts, self._clock)
+            self._watches[watch] = None
+            watch.add_done_callback(self._watches.pop)
+        except StaleFence:
+            call.error = errors.lease_lost(call.device_id)
+        except DriverError as error:
+            call.error = errors.driver_error(call.device_id, str(error))
+        return False
 
     async def _unpin(self, call: DriverCall) -> None:
         """The driver has ended, well (`call.result`) or badly (`call.error`): the TTL runs from here (ruling 1)."""
@@ -186,7 +242,10 @@ class LeasedCalls:
         if self._watcher is None or self._watcher.done():
             self._watcher = asyncio.get_running_loop().create_task(self._watch(call))
         try:
-            call.result = await self._handlers[call.tool](**call.arguments)
+            call.result = await self._handlers[call.tool](**call.arguments, fence=call.fence)
+        except StaleFence:
+            log.warning("device %s refused %s: its lease was lost to a later holder", call.device_id, call.tool)
+            call.error = errors.lease_lost(call.device_id)
         except Exception as error:
             log.warning("device %s failed in %s: %s", call.device_id, call.tool, error, exc_info=error)
             call.error = errors.driver_error(call.device_id, str(error) or type(error).__name__)
@@ -227,6 +286,8 @@ class LeasedCalls:
             raise errors.driver_stuck(device_id, self._max_call_s)
 
     def _refusal(self, device_id: str, holder: Holder, decision: Refused) -> ToolError:
+        if decision.why == "not_held":
+            return errors.unknown_handle(device_id)
         if decision.owner is None:
             return errors.no_session("this session has ended; initialize a new one and call again")
         return self._busy(device_id, decision.owner, own=decision.owner == holder)

@@ -55,13 +55,14 @@ class LeaseTable:
         self._ended: dict[Holder, int] = {}
         """Tombstones, oldest first, and since when they stand."""
         self._ended_keep_ns = ENDED_KEEP_TTLS * ttl_ns
+        self._fence = 0
         self._sweep_ns = 0
 
     def acquire(self, now_ns: int, device_id: str, holder: Holder) -> Decision:
         """Take a free device or go on holding one's own, which is a use of it."""
         answer = self.take(now_ns, device_id, holder)
         if answer == "fresh" or answer == "again":
-            return Granted(device_id, holder, answer == "fresh")
+            return Granted(device_id, holder, answer == "fresh", self._leases[device_id].fence)
         if answer == "ended":
             return Refused(device_id, None, "ended")
         kept_for = self._line_first(now_ns, device_id)
@@ -75,6 +76,23 @@ class LeaseTable:
             record.uses = lease.pinned(record.uses)
             self._idle.pop(device_id, None)
         return decision
+
+    def begin_own_use(self, now_ns: int, device_id: str, holder: Holder) -> Decision:
+        """`begin_use` on a live lease of one's own; never takes a device (ruling HA-7)."""
+        if holder in self._ended:
+            return Refused(device_id, None, "ended")
+        record = self._leases.get(device_id)
+        if record is None or not lease.held(record, now_ns, self.ttl_ns):
+            return Refused(device_id, None, "not_held")
+        if record.holder != holder:
+            return Refused(device_id, record.holder, "held")
+        if not lease.live(record, holder, now_ns, self.ttl_ns):
+            return Refused(device_id, None, "not_held")
+        return self.begin_use(now_ns, device_id, holder)
+
+    def fence_above(self, seen: int) -> None:
+        """Tokens of holds from now on are larger than `seen`."""
+        self._fence = max(self._fence, seen)
 
     def end_use(self, now_ns: int, device_id: str, holder: Holder) -> bool:
         """One call is over, in whatever way. False when `holder` has no call running there."""
@@ -186,7 +204,8 @@ class LeaseTable:
         return None if line is None else line.serve(now_ns)
 
     def _grant(self, now_ns: int, device_id: str, holder: Holder) -> None:
-        record = Lease(device_id, holder, now_ns, now_ns)
+        self._fence = lease.next_fence(self._fence)
+        record = Lease(device_id, holder, now_ns, now_ns, self._fence)
         self._leases[device_id] = record
         records = self._held_by.get(holder)
         if records is None:

@@ -46,6 +46,10 @@ class MemoryLeaseStore:
     def ttl_s(self) -> float:
         return self._ttl_s
 
+    @property
+    def shared(self) -> bool:
+        return False
+
     async def acquire(self, device_id: str, holder: Holder) -> Decision:
         with self.lock:
             return self.table.acquire(self.now_ns(), device_id, holder)
@@ -53,6 +57,14 @@ class MemoryLeaseStore:
     async def begin_use(self, device_id: str, holder: Holder) -> Decision:
         with self.lock:
             return self.table.begin_use(self.now_ns(), device_id, holder)
+
+    async def begin_own_use(self, device_id: str, holder: Holder) -> Decision:
+        with self.lock:
+            return self.table.begin_own_use(self.now_ns(), device_id, holder)
+
+    async def fence_above(self, device_id: str, seen: int) -> None:
+        with self.lock:
+            self.table.fence_above(seen)
 
     async def end_use(self, device_id: str, holder: Holder) -> bool:
         with self.lock:

@@ -13,10 +13,11 @@ from urllib.parse import quote
 
 import httpx
 
-from lasttick.ports import DeviceInfo, DriverError, DriverHealth
+from lasttick.ports import DeviceInfo, DriverError, DriverHealth, StaleFence
 
 CONNECT_S = 5.0
 READ_S = 5.0
+STALE_FENCE = 412
 HEALTHS: dict[str, DriverHealth] = {"ok": "ok", "offline": "offline", "error": "error"}
 
 
@@ -45,7 +46,7 @@ class RackClient:
         if answer.status_code != 200:
             raise DriverError(f"the rack answered HTTP {answer.status_code} to the list of its devices")
         try:
-            found = [RackDriver(_info(row), self._http, row.get("running", 0) > 0) for row in answer.json()["devices"]]
+            found = [_driver(row, self._http) for row in answer.json()["devices"]]
         except (ValueError, KeyError, TypeError) as error:
             raise DriverError(f"the rack's list of devices cannot be read: {error!r}") from error
         if self._only is None:
@@ -62,8 +63,9 @@ class RackClient:
 class RackDriver:
     """One device of a rack, as `ports.DeviceDriver`."""
 
-    def __init__(self, info: DeviceInfo, http: httpx.AsyncClient, left_over: bool = False) -> None:
+    def __init__(self, info: DeviceInfo, http: httpx.AsyncClient, left_over: bool = False, fence: int = 0) -> None:
         self.info = info
+        self.fence = fence
         self._http = http
         self._left_over = left_over
         self._path = f"/v1/devices/{quote(info.device_id, safe='')}"
@@ -91,17 +93,26 @@ class RackDriver:
                 return True  # nobody knows what the device is doing
         return self._left_over
 
-    async def perform(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Run one action to its end, however long. Raises DriverError."""
+    async def claim(self, fence: int) -> bool:
+        """Tell the device of a new holder's token; False while an action runs. Raises StaleFence, DriverError."""
+        answer = await _send(self._http, "POST", f"{self._path}/claim", json={"fence": fence})
+        self._expect_200(answer)
+        try:
+            return bool(answer.json()["running"] == 0)
+        except (ValueError, KeyError, TypeError) as error:
+            raise DriverError(f"the rack's answer for {self.info.device_id} cannot be read") from error
+
+    async def perform(self, tool: str, arguments: Mapping[str, Any], fence: int | None = None) -> Mapping[str, Any]:
+        """Run one action to its end, however long. Raises StaleFence, DriverError."""
+        body = {"tool": tool, "arguments": dict(arguments)}
         answer = await _send(
             self._http,
             "POST",
             f"{self._path}/perform",
-            json={"tool": tool, "arguments": dict(arguments)},
+            json=body if fence is None else {**body, "fence": fence},
             timeout=httpx.Timeout(None, connect=CONNECT_S),
         )
-        if answer.status_code != 200:
-            raise DriverError(_refusal(answer, self.info.device_id))
+        self._expect_200(answer)
         try:
             result = answer.json()["result"]
         except (ValueError, KeyError, TypeError) as error:
@@ -110,12 +121,22 @@ class RackDriver:
             raise DriverError(f"the rack's result for {self.info.device_id} is not an object")
         return result
 
+    def _expect_200(self, answer: httpx.Response) -> None:
+        if answer.status_code != 200:
+            error = StaleFence if answer.status_code == STALE_FENCE else DriverError
+            raise error(_refusal(answer, self.info.device_id))
+
 
 async def _send(http: httpx.AsyncClient, method: str, path: str, **request: Any) -> httpx.Response:
     try:
         return await http.request(method, path, **request)
     except httpx.HTTPError as error:
         raise DriverError(f"the rack cannot be reached: {str(error) or type(error).__name__}") from error
+
+
+def _driver(row: Mapping[str, Any], http: httpx.AsyncClient) -> RackDriver:
+    """A rack that knows no tokens is no obstacle: it refuses nothing."""
+    return RackDriver(_info(row), http, row.get("running", 0) > 0, int(row.get("fence", 0)))
 
 
 def _info(device: Mapping[str, Any]) -> DeviceInfo:

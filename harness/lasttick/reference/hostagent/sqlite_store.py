@@ -26,7 +26,7 @@ from lasttick.model.lease import Answer, Decision, Granted, Holder, HolderKind, 
 from lasttick.ports import Clock
 from lasttick.reference.hostagent.start_error import StartError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 SCHEMA = f"""
 CREATE TABLE lease (
     device_id TEXT PRIMARY KEY,
@@ -34,14 +34,15 @@ CREATE TABLE lease (
     id TEXT NOT NULL,
     acquired_ns INTEGER NOT NULL,
     last_used_ns INTEGER NOT NULL,
+    fence INTEGER NOT NULL,
     uses INTEGER NOT NULL,
     ended INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE ended (kind TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (kind, id)) WITHOUT ROWID;
 PRAGMA user_version = {SCHEMA_VERSION};
 """
-READ = "SELECT device_id, kind, id, acquired_ns, last_used_ns, uses, ended FROM lease "
-Row = tuple[str, HolderKind, str, int, int, int, int]
+READ = "SELECT device_id, kind, id, acquired_ns, last_used_ns, fence, uses, ended FROM lease "
+Row = tuple[str, HolderKind, str, int, int, int, int, int]
 
 
 class SqliteLeaseStore:
@@ -65,6 +66,7 @@ class SqliteLeaseStore:
         self._db = _opened(path)
         # One cursor for all: making one is a tenth of a transition, as is asking the file who has ended.
         self._sql = self._db.cursor().execute
+        self._fence = 0  # not kept in the file: a host raises it to what its devices have seen, which decides
         self._ended = {Holder(kind, id) for kind, id in self._sql("SELECT kind, id FROM ended").fetchall()}
 
     def close(self) -> None:
@@ -76,6 +78,10 @@ class SqliteLeaseStore:
     def ttl_s(self) -> float:
         return self._ttl_s
 
+    @property
+    def shared(self) -> bool:
+        return False
+
     async def acquire(self, device_id: str, holder: Holder) -> Decision:
         with self._lock:
             return self._take(device_id, holder, begins_use=False)
@@ -83,6 +89,21 @@ class SqliteLeaseStore:
     async def begin_use(self, device_id: str, holder: Holder) -> Decision:
         with self._lock:
             return self._take(device_id, holder, begins_use=True)
+
+    async def begin_own_use(self, device_id: str, holder: Holder) -> Decision:
+        with self._lock:
+            record = self._read(device_id)
+            now_ns = self._now_ns()
+            if holder not in self._ended:
+                if record is None or not lease.held(record, now_ns, self._ttl_ns):
+                    return Refused(device_id, None, "not_held")
+                if record.holder == holder and not lease.live(record, holder, now_ns, self._ttl_ns):
+                    return Refused(device_id, None, "not_held")
+            return self._take(device_id, holder, begins_use=True)
+
+    async def fence_above(self, device_id: str, seen: int) -> None:
+        with self._lock:
+            self._fence = max(self._fence, seen)
 
     async def end_use(self, device_id: str, holder: Holder) -> bool:
         with self._lock:
@@ -142,13 +163,14 @@ class SqliteLeaseStore:
         if answer == "held" and record is not None:
             return Refused(device_id, record.holder, "held")
         if answer == "fresh" or record is None:
-            record = Lease(device_id, holder, now_ns, now_ns)
+            self._fence = lease.next_fence(self._fence)
+            record = Lease(device_id, holder, now_ns, now_ns, self._fence)
         record.last_used_ns = now_ns
         record.ended = False
         if begins_use:
             record.uses = lease.pinned(record.uses)
         self._write(record)
-        return Granted(device_id, holder, answer == "fresh")
+        return Granted(device_id, holder, answer == "fresh", record.fence)
 
     def _read(self, device_id: str) -> Lease | None:
         row = self._sql(READ + "WHERE device_id = ?", (device_id,)).fetchone()
@@ -166,16 +188,16 @@ class SqliteLeaseStore:
 
     def _write(self, record: Lease) -> None:
         r = record
-        values = (r.device_id, r.holder.kind, r.holder.id, r.acquired_ns, r.last_used_ns, r.uses, r.ended)
-        self._sql("INSERT OR REPLACE INTO lease VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+        values = (r.device_id, r.holder.kind, r.holder.id, r.acquired_ns, r.last_used_ns, r.fence, r.uses, r.ended)
+        self._sql("INSERT OR REPLACE INTO lease VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
 
     def _drop(self, record: Lease) -> None:
         self._sql("DELETE FROM lease WHERE device_id = ?", (record.device_id,))
 
 
 def _record(row: Row) -> Lease:
-    device_id, kind, holder_id, acquired_ns, last_used_ns, uses, ended = row
-    return Lease(device_id, Holder(kind, holder_id), acquired_ns, last_used_ns, uses, bool(ended))
+    device_id, kind, holder_id, acquired_ns, last_used_ns, fence, uses, ended = row
+    return Lease(device_id, Holder(kind, holder_id), acquired_ns, last_used_ns, fence, uses, bool(ended))
 
 
 def _opened(path: Path) -> sqlite3.Connection:

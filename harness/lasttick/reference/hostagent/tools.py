@@ -109,6 +109,11 @@ _SPECS = (
 TOOLS: dict[str, ToolSpec] = {spec.name: spec for spec in _SPECS}
 
 
+def is_leased(tool: str) -> bool:
+    """Whether a call of it needs the device; False for a tool that does not exist."""
+    return tool in TOOLS and TOOLS[tool].leased
+
+
 def check_arguments(tool: str, arguments: Mapping[str, Any]) -> ToolSpec:
     """The tool's spec, if it exists and takes these arguments. Raises ToolError `unknown_tool` or `bad_arguments`.
 
@@ -177,9 +182,9 @@ def tool_handlers(*, manager: DeviceManager, skill_catalog_store: object | None 
         )
 
     def leased(spec: ToolSpec) -> ToolHandler:
-        async def handler(*, device_id: str, **arguments: Any) -> dict[str, Any]:
+        async def handler(*, device_id: str, fence: int | None = None, **arguments: Any) -> dict[str, Any]:
             driver = manager.get(device_id)
-            return _finished(spec, await driver.perform(spec.name, arguments), driver.info.scale)
+            return _finished(spec, await driver.perform(spec.name, arguments, fence), driver.info.scale)
 
         return handler
 
