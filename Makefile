@@ -29,7 +29,7 @@ mutants: $(STAMP)
 	$(VENV)/bin/lasttick mutants run --others 4
 
 soak: $(STAMP) # played only when it is named: a month of the host agent, and a day of it over HTTP
-	$(VENV)/bin/pytest scenarios/soak
+	$(VENV)/bin/pytest scenarios/soak -rP
 
 tools: $(STAMP) # Node, the official MCP suite and the Inspector, in a folder of the user's cache
 	$(VENV)/bin/lasttick conformance install

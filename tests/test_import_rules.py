@@ -25,6 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "report": {"evidence"},
     "mutants": {"model", "ports", "reference", "compare"},
     "marks": {"requirements"},
+    "soak_collection": set(),
     "explore": {"targets", "evidence", "engine"},
     "compare": {"targets", "mutants", "bench", "model", "engine", "lasttick_fakes"},
     "conformance": {"targets", "lasttick_fakes"},

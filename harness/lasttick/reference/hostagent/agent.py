@@ -31,7 +31,7 @@ from lasttick.reference.hostagent.console_tasks import TaskLog, WatchedExecutor
 from lasttick.reference.hostagent.devices import DeviceManager
 from lasttick.reference.hostagent.heartbeat import HeartbeatLoop
 from lasttick.reference.hostagent.instance_lock import InstanceLock
-from lasttick.reference.hostagent.mcp_server import McpEndpoint, McpOptions
+from lasttick.reference.hostagent.mcp_server import HolderOf, McpEndpoint, McpOptions
 from lasttick.reference.hostagent.memory_store import MemoryLeaseStore
 from lasttick.reference.hostagent.start_error import StartError
 from lasttick.reference.hostagent.status_board import Look
@@ -48,7 +48,8 @@ class HostAgent:
 
     `app`'s lifespan enters `running()` unless it is entered already, so `uvicorn.run(agent.app)` is enough; a command
     line enters it first, to show a StartError without a traceback. An agent runs once: build a new one to start again.
-    `cloud_transport`: how the cloud is reached, httpx's own when None. `store`: in memory when None.
+    `cloud_transport`: how the cloud is reached, httpx's own when None. `store`: in memory when None. `resolver`: who a
+    call is from, where there are no HTTP headers to tell.
     Raises ConfigError.
     """
 
@@ -61,6 +62,7 @@ class HostAgent:
         entropy: Entropy,
         cloud_transport: httpx.AsyncBaseTransport | None = None,
         store: LeaseStore | None = None,
+        resolver: HolderOf | None = None,
     ) -> None:
         config.check()
         self.config = config
@@ -91,7 +93,11 @@ class HostAgent:
                 version=__version__,
             ),
             entropy=entropy,
+<<<<<<< HEAD
             fit=_fixtures(config, entropy),
+=======
+            resolver=resolver,
+>>>>>>> soak
         )
         if config.open_door:
             logger.warning("the door of /mcp is open: nobody is asked for a token (a test build)")

@@ -73,7 +73,7 @@ class HostAgentConfig:
             value = getattr(self, name)
             if not _is_number(value) or not 0 < value <= SECONDS_MAX:
                 raise _wrong(name, value, f"a number of seconds above 0 and up to {SECONDS_MAX:g}")
-        for name, low, high in (("port", 0, 65_535), ("claim_wait_s", 0, 60), ("assignments_max", 1, 10_000)):
+        for name, low, high in (("port", 0, 65_535), ("claim_wait_s", 0, 300), ("assignments_max", 1, 10_000)):
             value = getattr(self, name)
             if type(value) is not int or not low <= value <= high:
                 raise _wrong(name, value, f"a whole number from {low} to {high}")
