@@ -67,7 +67,7 @@ class HostAgent:
         config.check()
         self.config = config
         self.manager = DeviceManager()
-        self.store: LeaseStore = MemoryLeaseStore(clock, config.ttl_s) if store is None else store
+        self.store: LeaseStore = MemoryLeaseStore(clock, config.ttl_s, config.max_call_s) if store is None else store
         self.instance_lock = InstanceLock(config.identity_dir)
         self._drivers = drivers
         self._clock = clock
@@ -93,11 +93,8 @@ class HostAgent:
                 version=__version__,
             ),
             entropy=entropy,
-<<<<<<< HEAD
             fit=_fixtures(config, entropy),
-=======
             resolver=resolver,
->>>>>>> soak
         )
         if config.open_door:
             logger.warning("the door of /mcp is open: nobody is asked for a token (a test build)")

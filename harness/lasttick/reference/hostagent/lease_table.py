@@ -21,7 +21,7 @@ from lasttick.model import lease
 from lasttick.model.lease import Answer, Decision, Granted, Holder, HolderKind, Lease, LeaseView, Refused
 
 ENDED_KEEP_TTLS = 60
-"""A tombstone stays this many TTLs (an hour of 60 s each): twelve times as long as a call waits for its own turn."""
+"""A tombstone stays this many TTLs, and twice as long as a call may be under way."""
 ENDED_KEPT = 1_024
 """And it stays, however old, while it is among so many youngest: a cloud may hand out an assignment twice, late."""
 
@@ -45,7 +45,7 @@ class LeaseTable:
     `end_holder` grows with that holder's own; `busy` and `snapshot` with all.
     """
 
-    def __init__(self, ttl_ns: int) -> None:
+    def __init__(self, ttl_ns: int, max_call_ns: int = 0) -> None:
         self.ttl_ns = ttl_ns
         self.lines: dict[str, Line] = {}
         """Devices with somebody waiting, filled by the busy tracker: nobody passes a line (ruling HA-16)."""
@@ -54,7 +54,7 @@ class LeaseTable:
         self._held_by: dict[Holder, dict[str, Lease]] = {}
         self._ended: dict[Holder, int] = {}
         """Tombstones, oldest first, and since when they stand."""
-        self._ended_keep_ns = ENDED_KEEP_TTLS * ttl_ns
+        self._ended_keep_ns = max(ENDED_KEEP_TTLS * ttl_ns, 2 * max_call_ns)
         self._fence = 0
         self._sweep_ns = 0
 
