@@ -160,9 +160,7 @@ class McpEndpoint:
             on_call_tool=self._call_tool,
         )
         self.server.middleware[:] = [self._on_message]
-        empty_lists.fit(self.server)
-        if fit is not None:
-            fit(self.server)
+        (fit or empty_lists.fit)(self.server)
         self._manager = StreamableHTTPSessionManager(
             self.server,
             json_response=options.json_response,
