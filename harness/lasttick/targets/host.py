@@ -40,6 +40,8 @@ class HostOptions:
     rack: str = ""
     """A rack other than the usual one, named as the scenario likes; its phone is `world.device("NAME/phone-1")`.
     Virtual mode only."""
+    lease_store: str = ""
+    """Where leases are kept, as `--lease-store` takes it; empty: in the host agent's memory."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Further fields of the reference's config, for scenarios about one of them."""
 

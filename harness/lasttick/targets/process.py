@@ -254,6 +254,8 @@ class ProcessHost:
             raise Inconclusive(f"host options {sorted(options.extra)} exist in virtual mode only")
         if world.mutant is not None:
             arguments += ["--mutant", world.mutant.id]
+        if options.lease_store:
+            arguments += ["--lease-store", options.lease_store]
         arguments += ["--host", options.host]
         if options.allow_non_loopback:
             arguments += ["--allow-non-loopback"]
