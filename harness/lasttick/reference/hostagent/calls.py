@@ -281,7 +281,11 @@ class LeasedCalls:
     async def _status(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """`list_devices` and `device_status`: they look at leases and never take or renew one (ruling 4)."""
         answer = await self._handlers[tool](**arguments)
-        owners = {view.device_id: view.holder for view in await self._store.snapshot()}
+        try:
+            owners = {view.device_id: view.holder for view in await self._store.snapshot()}
+        except StoreUnavailable as error:
+            log.warning("%s: %s", tool, error)
+            raise errors.store_unavailable(arguments.get("device_id")) from None
 
         def row(raw: dict[str, Any]) -> dict[str, Any]:
             device_id = raw["device_id"]

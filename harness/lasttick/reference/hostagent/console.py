@@ -16,13 +16,17 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from starlette.requests import ClientDisconnect
 
-from lasttick.ports import Clock, Entropy
+from lasttick.ports import Clock, Entropy, StoreUnavailable
 from lasttick.reference.hostagent.tokens import token_urlsafe
 
 COOKIE = "lasttick_console"
 BODY_MAX = 4_096
 SESSION_BYTES = 32
 SESSIONS_MAX = 100
+STORE_AWAY = (
+    "the lease store cannot be reached, so nobody knows who holds which device; expected an answer from it "
+    "(ports.LeaseStore); ask again later, and see the host agent's log"
+)
 SESSION_NS = 12 * 3_600 * 1_000_000_000
 
 
@@ -63,10 +67,13 @@ class Console:
         return answer
 
     async def status(self, request: Request) -> JSONResponse:
-        """The status object; 401 without a session of this console."""
+        """The status object; 401 without a session of this console; 503 when the lease store is away."""
         if not self._is_open(request.cookies.get(COOKIE, "")):
             return _error(401, "not logged in; expected the cookie of POST /login; log in first")
-        return JSONResponse(await self._status())
+        try:
+            return JSONResponse(await self._status())
+        except StoreUnavailable:
+            return _error(503, STORE_AWAY)
 
     def _open_session(self) -> str:
         while len(self._sessions) >= SESSIONS_MAX:

@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, TypeVar, cast
 
-import asyncpg
+import asyncpg  # type: ignore[import-untyped]
 
 from lasttick.model import shared_lease
 from lasttick.model.lease import Decision, Holder, HolderKind, Refused
