@@ -59,9 +59,14 @@ class HandClock:
 
 
 class RuleServer:
-    """`ports.LeaseServer` that is nothing but the rule: a dict and the functions of `model.shared_lease`."""
+    """`ports.LeaseServer` that is nothing but the rule: a dict and the functions of `model.shared_lease`.
 
-    def __init__(self, now_us: Callable[[], int]) -> None:
+    `forgets`: who looks at all leases removes those that ended, as Redis does. It shows when time steps back: what was
+    free once does not come back then.
+    """
+
+    def __init__(self, now_us: Callable[[], int], *, forgets: bool = False) -> None:
+        self.forgets = forgets
         self.leases: dict[str, SharedLease] = {}
         self.ended: dict[Holder, None] = {}
         self.fence = 0
@@ -114,6 +119,8 @@ class RuleServer:
     async def records(self, ttl_us: int) -> tuple[int, list[SharedLease]]:
         now_us = self._now_us()
         held = [record for record in self.leases.values() if shared_lease.held(record, now_us, ttl_us)]
+        if self.forgets:
+            self.leases = {record.device_id: record for record in held}
         return now_us, sorted(held, key=lambda record: record.device_id)
 
     async def aclose(self) -> None:
