@@ -51,6 +51,11 @@ class RedisLeaseServer:
             # the host's store asks once more anyway, and steps happen once.
             retry=Retry(NoBackoff(), 1),
         )
+        pool.connection_kwargs["decode_responses"] = False  # ids are bytes, whatever the URL's options say
+        try:
+            pool.make_connection()
+        except TypeError as error:
+            raise ValueError("the URL has an option that Redis connections do not have") from error
         self._redis = Redis.from_pool(pool)
         self._url = url
         self._now_us = now_us
