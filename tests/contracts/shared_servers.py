@@ -26,7 +26,7 @@ from lasttick.reference.hostagent.postgres_server import PostgresLeaseServer
 from lasttick.reference.hostagent.redis_server import RedisLeaseServer
 
 REDIS = os.environ.get("LASTTICK_TEST_REDIS", "redis://127.0.0.1:6379")
-POSTGRES = os.environ.get("LASTTICK_TEST_POSTGRES", "postgresql://root@127.0.0.1:5432/test")
+POSTGRES = os.environ.get("LASTTICK_TEST_POSTGRES", "postgresql://127.0.0.1:5432/test")
 ABSENT = {
     "redis": f"Redis: no server at {REDIS}; install redis-server or set LASTTICK_TEST_REDIS",
     "postgres": f"PostgreSQL: no server at {POSTGRES}; install postgresql or set LASTTICK_TEST_POSTGRES",
