@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import atexit
 import json
+import os
 import shutil
+import signal
 import tempfile
 import time
 import urllib.request
@@ -239,6 +241,7 @@ class ProcessHost:
         self._options = options
         self._port = port
         self._child: Child | None = None
+        self._is_paused = False
 
     async def start(self) -> Ready:
         options, world = self._options, self._world
@@ -262,11 +265,21 @@ class ProcessHost:
 
     async def stop(self) -> None:
         assert self._child is not None
+        if self._is_paused:
+            self.resume()
         await asyncio.to_thread(self._child.stop)
 
     async def kill(self) -> None:
         assert self._child is not None
         self._child.kill()
+
+    def pause(self) -> None:
+        os.kill(self.pid, signal.SIGSTOP)
+        self._is_paused = True
+
+    def resume(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
+        self._is_paused = False
 
     @property
     def pid(self) -> int:
