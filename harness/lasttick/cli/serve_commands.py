@@ -36,6 +36,14 @@ def serve_hostagent(
     max_call: Annotated[float, typer.Option(metavar="S", help="After this a call is stuck.")] = 300.0,
     session_idle: Annotated[float, typer.Option(metavar="S", help="After this a silent session ends.")] = 1800.0,
     sse: Annotated[bool, typer.Option("--sse", help="Answer as event streams instead of JSON.")] = False,
+    lease_store: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            envvar="HOST_AGENT_LEASE_STORE",
+            help="memory:, sqlite:PATH, or one that several host agents share: redis://..., postgresql://...",
+        ),
+    ] = "memory:",
     mutant: Mutant = None,
 ) -> int:
     """The reference host agent: an MCP endpoint at /mcp and a console.
@@ -57,6 +65,7 @@ def serve_hostagent(
         max_call_s=max_call,
         session_idle_s=session_idle,
         sse=sse,
+        lease_store=lease_store,
         mutant=mutant,
     )
 

@@ -27,9 +27,11 @@ from lasttick.targets.children import POLL_S, REFUSED, Begin, Child, ChildFailed
 from lasttick.targets.cloud import CloudHandle
 from lasttick.targets.device import Device
 from lasttick.targets.host import Host, HostOptions, Part, Ready
+from lasttick.targets.lease_server import SHARED
 from lasttick.targets.listen import Log, WrittenLog
 from lasttick.targets.nursery import nursery
 from lasttick.targets.outcome import Inconclusive, Overslept, StartRefused
+from lasttick.targets.redis_leases import RedisLeases
 from lasttick.targets.told import LogEntry, Told, tell
 from lasttick.targets.world import World
 
@@ -74,6 +76,7 @@ class ProcessWorld(World):
         self._cloud_log: list[dict[str, Any]] | None = None
         """What the cloud had written when it was stopped at the world's end."""
         self._logs: list[Path] = []
+        self._leases: RedisLeases | None = None
         self._gateway: ProcessGateway | None = None
         self._lineup_parts: list[ProcessLineup] = []
         self._vault: VaultParts | None = None
@@ -114,6 +117,13 @@ class ProcessWorld(World):
             self._children.append(child)
             self._cloud = CloudHandle(self, ready["url"])
         return self._cloud
+
+    @property
+    def lease_server(self) -> RedisLeases:
+        if self._leases is None:
+            # Its own in the whole Redis: other test processes, and other worlds of this one, use it too.
+            self._leases = RedisLeases(self.trace, f"lasttick-{os.getpid()}-{self._start_ns}")
+        return self._leases
 
     def gateway_part(self, options: GatewayOptions, number: int, secrets: Secrets) -> GatewayPart:
         from lasttick.targets.gateway.process import ProcessGateway
@@ -207,6 +217,8 @@ class ProcessWorld(World):
         for child in self._children:
             if child.running:
                 child.stop()
+        if self._leases is not None:
+            await self._leases.close()
 
     # -- history written by other processes
 
@@ -257,6 +269,12 @@ class ProcessHost:
             raise Inconclusive(f"host options {sorted(options.extra)} exist in virtual mode only")
         if world.mutant is not None:
             arguments += ["--mutant", world.mutant.id]
+        if options.clock_ahead_s:
+            raise Inconclusive("hosts whose clocks differ exist in virtual mode only")
+        if options.lease_store:
+            is_shared = options.lease_store == SHARED
+            store = await world.lease_server.url(options.name) if is_shared else options.lease_store
+            arguments += ["--lease-store", store]
         arguments += ["--host", options.host]
         if options.allow_non_loopback:
             arguments += ["--allow-non-loopback"]
