@@ -97,7 +97,7 @@ async def test_a_killed_hosts_phone_waits_for_its_ttl_and_for_its_call(world: Wo
 async def test_a_call_that_comes_too_late_is_refused_by_the_phone(world: World, lease: str) -> None:
     """A host has been granted the phone, and stands still before it drives. Long after the TTL, when the other host's
     agent has the phone, it goes on: the phone refuses the old call, its agent is told `lease_lost`, and next `busy`."""
-    here, there = await two_hosts(world)
+    here, there = await two_hosts(world, ttl_s=world.ttl_s / 2)  # a client gives up on an answer some time
     alice, bob = await here.client("alice"), await there.client("bob")
     phone = world.device("phone-1")
     if lease == "known":
@@ -105,12 +105,35 @@ async def test_a_call_that_comes_too_late_is_refused_by_the_phone(world: World, 
     before = phone.calls
     world.lease_server.hold(here)
     late = alice.begin_tap("phone-1")
-    await world.advance(world.ttl_s + world.tick_s)
+    await world.advance(here.ttl_s + world.tick_s)
     expect_served(await bob.tap("phone-1"), "bob, a TTL after alice's grant")
     world.lease_server.release(here)
     expect_reason(await late, "lease_lost", "alice's call, a TTL late")
     assert phone.callers[before:] == ["bob"], f"the phone's log shows {phone.callers}; expected bob only"
     assert lease == "new" or phone.refused == ["alice"], "the phone itself must refuse an old token"
+    expect_busy(await alice.tap("phone-1"), "alice, while bob holds")
+
+
+@scenario("HA-05", needs=("signals",))
+async def test_a_host_that_stood_still_between_grant_and_call_drives_nothing(world: World) -> None:
+    """The store has granted the phone, and the host's process is stopped before it hears of it. A TTL later the other
+    host's agent has the phone and acts. The first host goes on where it stood: the phone refuses its old call."""
+    here, there = await two_hosts(world, ttl_s=world.ttl_s / 2)
+    alice, bob = await here.client("alice"), await there.client("bob")
+    phone = world.device("phone-1")
+    expect_served(await alice.tap("phone-1"), "alice, first")
+    expect_busy(await bob.tap("phone-1"), "bob, while alice holds")
+    world.lease_server.hold(here)
+    late = alice.begin_tap("phone-1")
+    await world.settle()
+    here.pause()
+    world.lease_server.release(here)
+    await world.until(world.now_s + here.ttl_s)
+    expect_served(await bob.tap("phone-1"), "bob, a TTL after alice's host stood still")
+    here.resume()
+    expect_reason(await late, "lease_lost", "alice's call, a TTL late")
+    assert phone.callers == ["alice", "bob"], f"the phone's log shows {phone.callers}"
+    assert phone.refused == ["alice"], "the phone itself must refuse the old token"
     expect_busy(await alice.tap("phone-1"), "alice, while bob holds")
 
 
@@ -291,7 +314,7 @@ async def test_a_session_at_one_host_is_refused_under_an_assignment_at_the_other
     task_id = await cloud.submit(workflow=steps, device_id="phone-1")
     await moving(world, phone)
     began_s = phone.log[0].t_s
-    for sixths in (1, 5, 7, 11):
+    for sixths in (3, 9):
         await world.until(began_s + sixths * world.ttl_s / 6)
         expect_busy(await alice.tap("phone-1"), f"alice, {sixths / 6:g} TTL into the work", "cloud_assignment")
     task = await over(world, cloud, task_id)

@@ -41,9 +41,8 @@ class HostOptions:
     """A rack other than the usual one, named as the scenario likes; its phone is `world.device("NAME/phone-1")`.
     Virtual mode only."""
     lease_store: str = ""
-    lease_store: str = ""
-    """Where leases are kept, as `--lease-store` takes it, or `shared`: with the other hosts of this world; empty: in the
-    host agent's memory."""
+    """Where leases are kept, as `--lease-store` takes it, or `shared`: with the other hosts of this world; empty: in
+    the host agent's memory."""
     clock_ahead_s: float = 0.0
     """How far this host's clocks, monotonic and wall, are ahead of the others'. Virtual mode only."""
     extra: dict[str, Any] = field(default_factory=dict)
