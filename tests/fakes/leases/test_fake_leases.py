@@ -72,7 +72,8 @@ def test_a_cut_loses_the_step_or_its_answer(when: Any, held: int) -> None:
     async def tell(loop: VirtualLoop, server: FakeLeaseServer) -> None:
         link = server.link("a")
         server.way("a").cut(when, steps=1)
-        assert when in await lost(link.take(take(ALICE), TTL_US))
+        said = {"before": "before the step was done", "after": "before its answer came"}
+        assert said[when] in await lost(link.take(take(ALICE), TTL_US))
         assert len((await link.records(TTL_US))[1]) == held
 
     story(tell)
