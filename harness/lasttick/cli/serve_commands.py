@@ -309,6 +309,9 @@ def serve_hop(
     ] = None,
     buffer_sse: Annotated[bool, typer.Option("--buffer-sse", help="Answer an event stream when it has ended.")] = False,
     delay: Annotated[float, typer.Option(metavar="S", help="Begin each answer so much later.")] = 0.0,
+    sticky: Annotated[
+        bool, typer.Option("--sticky", help="Keep an MCP session at the replica that opened it.")
+    ] = False,
     allow_host: Annotated[
         list[str] | None, typer.Option(metavar="HOST", help="A replica may be there, off this machine.")
     ] = None,
@@ -325,6 +328,7 @@ def serve_hop(
         cut_idle_s=cut_idle,
         buffer_sse=buffer_sse,
         delay_s=delay,
+        sticky=sticky,
         allow_hosts=allow_host or [],
         port=port,
         host=host,
