@@ -159,15 +159,18 @@ class SharedLeaseStore:
                 await self.keep_all()
             except StoreUnavailable as error:
                 log.warning("the leases of running calls cannot be kept: %s", error)
+            except Exception:
+                log.exception("the leases of running calls cannot be kept")  # one failure must not end all keeping
 
     async def keep_all(self) -> None:
         """Tell the server what still runs here, and take back what may have been left there."""
+        # First what cannot wait: after an outage there may be much to take back, and a lease lasts only a TTL.
+        for device_id, holder in list({**self._pins, **self._assignments}):
+            if not await self._server.keep(device_id, holder, self._host, self._ttl_us):
+                log.warning("device %s: the lease of a running call was lost to the lease store's time", device_id)
         for device_id, holder, pin in list(self._doubtful):
             await self._server.end_use(device_id, holder, pin, self._ttl_us)
             self._doubtful.remove((device_id, holder, pin))
         for holder in list(self._ended):
             await self._server.end_holder(holder, self._ttl_us)
             self._ended.pop(holder, None)
-        for device_id, holder in list({**self._pins, **self._assignments}):
-            if not await self._server.keep(device_id, holder, self._host, self._ttl_us):
-                log.warning("device %s: the lease of a running call was lost to the lease store's time", device_id)
