@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import socket
-
 import pytest
 
 from lasttick.bench import leases, table
 from lasttick.bench.rounds import Effort
 from lasttick.targets import shared_stores
 
+from ..contracts.shared_servers import need
+
 TINY = Effort(rounds_min=1, rounds_max=1, slice_s=0.002)
 
 
-def there(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
-    except OSError:
-        return False
-    return True
-
-
-@pytest.mark.parametrize(("kind", "port"), [("redis", 6379), ("postgres", 5432)])
-def test_a_server_that_is_there_is_measured_beside_its_floor(kind: shared_stores.Kind, port: int) -> None:
-    if not there(port):
-        pytest.skip(f"{kind}: no server at 127.0.0.1:{port}; install and start one")
+@pytest.mark.parametrize("kind", shared_stores.KINDS)
+def test_a_server_that_is_there_is_measured_beside_its_floor(kind: shared_stores.Kind) -> None:
+    need(kind)
     one = leases.shared_cycle(kind, TINY)
     assert (one.id, one.unit) == (f"{kind}/cycle", "us")
     assert one.ratio is not None

@@ -31,7 +31,7 @@ from .own_redis import Link, OwnRedis
 from .shared_servers import KINDS, PORTS, POSTGRES, URLS, forget, need, opened, own_name
 
 ALICE, BOB = Holder("mcp", "alice"), Holder("mcp", "bob")
-SHORT_S = 0.3
+SHORT_S = 0.5
 TTL_US = 60_000_000
 TAP = {"x": 1, "y": 2}
 
@@ -208,7 +208,7 @@ def test_a_flushed_redis_loads_the_script_again(redis: OwnRedis) -> None:
 
 
 def test_a_redis_that_hangs_is_away_within_seconds(redis: OwnRedis, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lasttick.reference.hostagent.redis_server.ANSWER_S", 0.2)
+    monkeypatch.setattr("lasttick.reference.hostagent.redis_server.ANSWER_S", 0.5)
 
     async def main() -> None:
         async with host_at(RedisLeaseServer(redis.url), "h1") as one:
@@ -217,7 +217,7 @@ def test_a_redis_that_hangs_is_away_within_seconds(redis: OwnRedis, monkeypatch:
             began = time.monotonic()
             with pytest.raises(StoreUnavailable, match="Redis: Timeout"):
                 await one.begin_use("phone-1", ALICE)
-            assert time.monotonic() - began < 2
+            assert time.monotonic() - began < 3
             redis.signal(signal.SIGCONT)
             await one.end_use("phone-1", ALICE)
             # What was sent while it hung may have been done then: the keeper takes it back.
@@ -291,7 +291,7 @@ def test_a_postgres_that_ended_all_connections_is_used_again() -> None:
 
 
 def test_a_host_stopped_inside_a_step_holds_its_locks_for_a_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lasttick.reference.hostagent.postgres_server.ANSWER_S", 0.3)
+    monkeypatch.setattr("lasttick.reference.hostagent.postgres_server.ANSWER_S", 0.6)
 
     async def main() -> None:
         async with opened("postgres") as server, host_at(server, "h1") as one:
@@ -301,7 +301,7 @@ def test_a_host_stopped_inside_a_step_holds_its_locks_for_a_bounded_time(monkeyp
                 await server._lock(stopped, ["phone-1"])
                 with pytest.raises(StoreUnavailable):
                     await server.release("phone-1", ALICE, TTL_US)
-                await asyncio.sleep(0.1)
+                await asyncio.sleep(0.3)
                 await granted(one, ALICE)
 
     asyncio.run(main())
