@@ -21,6 +21,7 @@ import pytest
 
 from lasttick.engine.clock import SystemClock
 from lasttick.model.lease import Granted, Holder, Refused
+from lasttick.model.shared_lease import Take
 from lasttick.ports import LeaseServer, LeaseStore, StaleFence, StoreUnavailable
 from lasttick.reference.hostagent.postgres_server import PostgresLeaseServer
 from lasttick.reference.hostagent.redis_server import RedisLeaseServer
@@ -118,6 +119,51 @@ def test_many_clients_of_many_hosts_never_overlap(kind: str, grants: int) -> Non
     for seen in fences.values():
         assert seen == sorted(set(seen))
     assert refused > 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_holder_that_ends_while_it_takes_holds_nothing(kind: str) -> None:
+    """Both at once, from two hosts: whichever is first, the holder is gone and so is its lease."""
+
+    async def main() -> None:
+        table = own_name()
+        async with opened(kind, name=table) as one:
+            two = server_at(kind, URLS[kind], table)
+            await asyncio.gather(one.now_us(), two.now_us())
+            for number in range(25):
+                holder = Holder("mcp", f"session-{number}")
+                asks = [Take("acquire", f"phone-{number}-{i}", holder, "h1", f"h1.{number}.{i}") for i in range(4)]
+                takes = [one.take(ask, TTL_US) for ask in asks]
+                await asyncio.gather(*takes[:2], two.end_holder(holder, TTL_US), *takes[2:])
+            assert (await one.records(TTL_US))[1] == []
+            await two.aclose()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(("deadlocks", "ends_well"), [(2, True), (3, False)])
+def test_a_transaction_that_postgres_broke_off_is_tried_again_a_few_times(deadlocks: int, ends_well: bool) -> None:
+    async def main() -> None:
+        async with opened("postgres") as server:
+            await server.now_us()
+            right, tries = server._read, 0
+
+            async def read(*words: Any) -> Any:
+                nonlocal tries
+                tries += 1
+                if tries <= deadlocks:
+                    raise asyncpg.DeadlockDetectedError("deadlock detected")
+                return await right(*words)
+
+            server._read = read
+            if ends_well:
+                assert await server.release("phone-1", ALICE, TTL_US) is False
+            else:
+                with pytest.raises(StoreUnavailable, match="PostgreSQL: DeadlockDetectedError"):
+                    await server.release("phone-1", ALICE, TTL_US)
+            assert tries == 3
+
+    asyncio.run(main())
 
 
 # -- the servers' own clocks
