@@ -323,6 +323,40 @@ async def test_a_session_at_one_host_is_refused_under_an_assignment_at_the_other
     expect_served(await alice.tap("phone-1"), "alice, after the work")
 
 
+@scenario("HA-05", needs=("schedule",), sees=("hand-over",))
+@pytest.mark.parametrize("who", ["cloud", "after-a-lost-grant"])
+async def test_whoever_comes_first_asks_the_phone(world: World, who: str) -> None:
+    """A host is killed under its call, and its lease runs out while the phone still acts. Who drives next at the other
+    host asks the phone first, also where the store granted it before: to a cloud assignment as a whole, or in an answer
+    that was lost."""
+    here = await world.hostagent(devices=["phone-1"], lease_store="shared")
+    cloud = await world.cloud(heartbeat_s=world.ttl_s / 2)
+    there = await world.hostagent(devices=["phone-1"], lease_store="shared")
+    alice, bob = await here.client("alice"), await there.client("bob")
+    phone = world.device("phone-1")
+    await phone.slow("tap", 3 * world.ttl_s)
+    alice.begin_tap("phone-1")
+    await moving(world, phone)
+    await here.kill()
+    await phone.slow("tap", 0)
+    await world.until(world.now_s + 1.5 * world.ttl_s)
+    if who == "cloud":
+        task = await over(world, cloud, await cloud.submit(workflow=workflow(90, 300), device_id="phone-1"))
+        assert task["state"] == "failed", (
+            f"the phone still acts for the dead host, and the cloud's work ended as {task}"
+        )
+    else:
+        world.lease_server.cut(there, "after", steps=2)
+        expect_reason(await bob.tap("phone-1"), "store_unavailable", "bob, whose grant was lost")
+        expect_reason(
+            await bob.tap("phone-1"), "driver_stuck", "bob, who holds, while the phone acts for the dead host"
+        )
+    assert phone.calls == 1, "a second holder reached the phone during the dead host's call"
+    await world.until(phone.log[0].t_s + 3 * world.ttl_s)
+    await out_of_quarantine(world, there, "phone-1")
+    expect_served(await bob.tap("phone-1"), "bob, when the phone has ended")
+
+
 @scenario("HA-06", needs=("wall-clock",), sees=("hand-over",))
 async def test_the_stores_clock_decides(world: World) -> None:
     """Two hosts whose clocks are five hours apart, and both years from the store's: a lease ends exactly a TTL after
