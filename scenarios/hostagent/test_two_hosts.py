@@ -246,6 +246,26 @@ async def test_of_two_holders_by_the_store_the_phone_knows_the_later(world: Worl
     assert phone.refused == ["alice"], "the phone itself must refuse the older token"
 
 
+@scenario("HA-05", "HA-16", needs=("schedule",))
+async def test_one_handle_at_two_hosts_drives_one_call_at_a_time(world: World) -> None:
+    """A client without a session holds a phone by a handle, and presents it at both hosts. While a call runs at one,
+    the other refuses; when it has ended, the handle is good there too. No session gets the phone meanwhile."""
+    here, there = await two_hosts(world)
+    eve, eve_there = await here.client("eve", era="modern"), await there.client("eve", era="modern")
+    bob = await there.client("bob")
+    phone = world.device("phone-1")
+    expect_served(await eve.tap("phone-1"), "eve's first call, which gives her a handle")
+    eve_there.handles.update(eve.handles)
+    await phone.slow("tap", world.ttl_s / 4)
+    call = eve.begin_tap("phone-1")
+    await moving(world, phone)
+    expect_busy(await eve_there.tap("phone-1"), "eve's handle at the other host, under her own call")
+    expect_served(await call, "eve's call")
+    expect_served(await eve_there.tap("phone-1"), "eve's handle at the other host")
+    expect_busy(await bob.tap("phone-1"), "bob, while eve's handle holds")
+    assert phone.callers == ["eve", "eve", "eve"]
+
+
 @scenario("HA-05", rung="memory")
 async def test_one_holder_at_two_hosts_does_not_overlap(world: World) -> None:
     """One handle is presented at two hosts at once: while a call runs for it at one, the other refuses; then it may."""
