@@ -14,7 +14,7 @@ MARK = "lasttick_scenario"
 CLAIMS_MAX = 3
 RUNGS = ("model", "memory", "http", "process", "live")
 NEEDS_VIRTUAL = ("every-await", "scale", "schedule", "suspend", "wall-clock")
-NEEDS_PROCESS = ("kill-process", "signals")
+NEEDS_PROCESS = ("browser", "kill-process", "signals")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ def scenario(*claims: str, needs: Sequence[str] = (), rung: str = "http", sees: 
     """Mark an async test as a scenario that proves `claims` (requirement ids; at most three).
 
     `needs` is a closed list (virtual only: wall-clock, suspend, every-await, schedule, scale; process only:
-    kill-process, signals); `rung` is how real the virtual run is; `sees` names what the examples must have shown in
-    virtual mode: a sight of `lasttick.checks.seen`, or what `world.saw` was told. Raises ValueError for anything
-    else, when the file is imported.
+    browser, kill-process, signals); `rung` is how real the virtual run is; `sees` names what the examples must have
+    shown in virtual mode: a sight of `lasttick.checks.seen`, or what `world.saw` was told. Raises ValueError for
+    anything else, when the file is imported.
     """
     import pytest
 

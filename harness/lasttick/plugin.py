@@ -263,6 +263,7 @@ class ItemRun:
         self.replay = item.config.stash.get(REPLAY, None)
         self.text = inspect.getdoc(item.obj) or ""
         self.gate = item.config.stash.get(GATE, None)
+        self._reporter = item.config.stash[REPORTER]
         params: dict[str, Any] = item.callspec.params if hasattr(item, "callspec") else {}
         self.system: str | None = params.get("target")
         self.run: ScenarioRun | LiveScenario | None = None
@@ -351,6 +352,8 @@ class ItemRun:
             commands=self.settings.commands,
         )
         run.untold = tuple(arguments)
+        if self.replay is None and not self.settings.brief:
+            run.artifacts = lambda: self._reporter.folder.artifacts(self.id)
         if self.property:
             run.discards = bridge.discards()
         return run
@@ -466,7 +469,9 @@ def pytest_runtest_makereport(
         result = replace(result, cases=len(run.judged.cases), judged=run.judged.judged, replies=replies)
     if run.run is not None and not run.settings.brief:
         with _evidence_or_exit():
-            item.config.stash[REPORTER].folder.write_trace(run.id, run.run.events)
+            folder = item.config.stash[REPORTER].folder
+            folder.write_trace(run.id, run.run.events)
+            result = replace(result, artifacts=folder.artifacts_of(run.id))
     if report.failed and not run.settings.brief:
         from lasttick.report import failure_text
 

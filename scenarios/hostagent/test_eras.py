@@ -25,9 +25,9 @@ LEASED: dict[str, dict[str, Any]] = {
 
 @scenario("HA-10")
 async def test_a_client_without_a_session_sees_everything_and_drives_nothing(world: World) -> None:
-    """A client of 2026-07-28, which has no session, lists tools and devices and reads a status beside a sessionful one.
+    """Handles are off; a client of 2026-07-28, which has no session, lists tools and devices beside a sessionful one.
     Each of the nine leased tools is -32001 no_session, also for the device that the other holds; none is touched."""
-    host = await world.hostagent(devices=["phone-1", "phone-2"])
+    host = await world.hostagent(devices=["phone-1", "phone-2"], stateless_handles=False)
     alice = await host.client("alice")
     stranger = await host.client("stranger", era="modern")
     assert stranger.raw.session_id is None

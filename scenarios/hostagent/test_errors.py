@@ -201,8 +201,8 @@ async def row_12(world: World) -> None:
 
 
 async def row_13(world: World) -> None:
-    """A client without a session: -32001 for the leased tools, ERROR in the log, and nothing is leased."""
-    host = await world.hostagent()
+    """A client without a session or handles: -32001 for the leased tools, ERROR in the log, and nothing is leased."""
+    host = await world.hostagent(stateless_handles=False)
     stranger = await host.client("stranger", era="modern")
     with listening(world) as log:
         answer = await stranger.call("tap", device_id="phone-1", x=1, y=1)

@@ -89,7 +89,7 @@ async def pixels(client: Any) -> bytes:
 
 
 @scenario("HA-22")
-@pytest.mark.parametrize("device", list(DEVICES)[:2])
+@pytest.mark.parametrize("device", list(DEVICES))
 async def test_what_is_done_shows_on_the_next_screenshot(world: World, device: str) -> None:
     """An agent launches an app, types into a field and swipes a list, with a screenshot before and after each.
     Each changes the decoded pixels; looking, without doing anything, changes none."""

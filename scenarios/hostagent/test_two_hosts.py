@@ -246,6 +246,26 @@ async def test_of_two_holders_by_the_store_the_phone_knows_the_later(world: Worl
     assert phone.refused == ["alice"], "the phone itself must refuse the older token"
 
 
+@scenario("HA-05", "HA-16", needs=("schedule",))
+async def test_one_handle_at_two_hosts_drives_one_call_at_a_time(world: World) -> None:
+    """A client without a session holds a phone by a handle, and presents it at both hosts. While a call runs at one,
+    the other refuses; when it has ended, the handle is good there too. No session gets the phone meanwhile."""
+    here, there = await two_hosts(world)
+    eve, eve_there = await here.client("eve", era="modern"), await there.client("eve", era="modern")
+    bob = await there.client("bob")
+    phone = world.device("phone-1")
+    expect_served(await eve.tap("phone-1"), "eve's first call, which gives her a handle")
+    eve_there.handles.update(eve.handles)
+    await phone.slow("tap", world.ttl_s / 4)
+    call = eve.begin_tap("phone-1")
+    await moving(world, phone)
+    expect_busy(await eve_there.tap("phone-1"), "eve's handle at the other host, under her own call")
+    expect_served(await call, "eve's call")
+    expect_served(await eve_there.tap("phone-1"), "eve's handle at the other host")
+    expect_busy(await bob.tap("phone-1"), "bob, while eve's handle holds")
+    assert phone.callers == ["eve", "eve", "eve"]
+
+
 @scenario("HA-05", rung="memory")
 async def test_one_holder_at_two_hosts_does_not_overlap(world: World) -> None:
     """One handle is presented at two hosts at once: while a call runs for it at one, the other refuses; then it may."""
@@ -321,6 +341,40 @@ async def test_a_session_at_one_host_is_refused_under_an_assignment_at_the_other
     assert task["state"] == "succeeded", f"the cloud's work must not suffer, it ended as {task}"
     await phone.slow("tap", 0)
     expect_served(await alice.tap("phone-1"), "alice, after the work")
+
+
+@scenario("HA-05", needs=("schedule",), sees=("hand-over",))
+@pytest.mark.parametrize("who", ["cloud", "after-a-lost-grant"])
+async def test_whoever_comes_first_asks_the_phone(world: World, who: str) -> None:
+    """A host is killed under its call, and its lease runs out while the phone still acts. Who drives next at the other
+    host asks the phone first, also where the store granted it before: to a cloud assignment as a whole, or in an answer
+    that was lost."""
+    here = await world.hostagent(devices=["phone-1"], lease_store="shared")
+    cloud = await world.cloud(heartbeat_s=world.ttl_s / 2)
+    there = await world.hostagent(devices=["phone-1"], lease_store="shared")
+    alice, bob = await here.client("alice"), await there.client("bob")
+    phone = world.device("phone-1")
+    await phone.slow("tap", 3 * world.ttl_s)
+    alice.begin_tap("phone-1")
+    await moving(world, phone)
+    await here.kill()
+    await phone.slow("tap", 0)
+    await world.until(world.now_s + 1.5 * world.ttl_s)
+    if who == "cloud":
+        task = await over(world, cloud, await cloud.submit(workflow=workflow(90, 300), device_id="phone-1"))
+        assert task["state"] == "failed", (
+            f"the phone still acts for the dead host, and the cloud's work ended as {task}"
+        )
+    else:
+        world.lease_server.cut(there, "after", steps=2)
+        expect_reason(await bob.tap("phone-1"), "store_unavailable", "bob, whose grant was lost")
+        expect_reason(
+            await bob.tap("phone-1"), "driver_stuck", "bob, who holds, while the phone acts for the dead host"
+        )
+    assert phone.calls == 1, "a second holder reached the phone during the dead host's call"
+    await world.until(phone.log[0].t_s + 3 * world.ttl_s)
+    await out_of_quarantine(world, there, "phone-1")
+    expect_served(await bob.tap("phone-1"), "bob, when the phone has ended")
 
 
 @scenario("HA-06", needs=("wall-clock",), sees=("hand-over",))

@@ -104,7 +104,7 @@ def test_requirements_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["requirements"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "HA-06  scenarios: 2, mutants: 1" in lines
-    assert "HA-16  planned: stateless handles" in lines
+    assert "GW-19  planned: the real agent" in lines
 
 
 def test_a_broken_scenario_file_is_one_message(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

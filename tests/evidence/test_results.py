@@ -126,3 +126,9 @@ def test_what_can_not_be_read_says_so(tmp_path: Path, text: str | None, says: st
     assert says in message
     assert "\n  expected: the verdicts.json of a run" in message
     assert "\n  next: " in message
+
+
+def test_what_was_left_behind_travels_and_is_silent_when_there_is_nothing() -> None:
+    assert "artifacts" not in FULL.as_json()
+    left = result("a/b/c", artifacts=("artifacts/a/b/c/board.png",))
+    assert ScenarioResult.from_json(left.as_json()) == left

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from lasttick.engine.trace import linked_lines, trace_sha256
 from lasttick.evidence import EvidenceError, verify_run
+from lasttick.evidence.run_folder import RunFolder
+from lasttick.evidence.sums import write_sums
 from lasttick.evidence.verify import verify_trace
 
-from .conftest import events_of
+from .conftest import ID, events_of
 
 EVENTS = events_of(overlap=True)
 LINES = [line.encode() for line in linked_lines(EVENTS)]
@@ -131,6 +133,34 @@ def test_the_seal_itself(make_run: Callable[..., Path]) -> None:
     folder = make_run()
     (folder / "SHA256SUMS").write_text("no sum\n")
     assert [damage.file for damage in verify_run(folder).damages] == ["SHA256SUMS"]
+
+
+def test_what_a_scenario_left_behind_is_sealed(make_run: Callable[..., Path]) -> None:
+    run = RunFolder(make_run())
+    picture = run.artifacts(ID) / "board.png"
+    assert picture.relative_to(run.path).as_posix() == "artifacts/hostagent/lease/story/board.png"
+    assert run.artifacts_of(ID) == ()
+    picture.parent.mkdir(parents=True)
+    picture.write_bytes(b"a picture")
+    assert [(damage.file, damage.what) for damage in verify_run(run.path).damages] == [
+        ("artifacts/hostagent/lease/story/board.png", "no sum speaks of this file")
+    ]
+    write_sums(run.path)
+    assert run.artifacts_of(ID) == ("artifacts/hostagent/lease/story/board.png",)
+    assert verify_run(run.path).damages == []
+    picture.write_bytes(b"another")
+    assert [damage.what for damage in verify_run(run.path).damages] == ["the file is not what the run wrote"]
+    picture.unlink()
+    assert [damage.what for damage in verify_run(run.path).damages] == ["the file is missing"]
+
+
+@pytest.mark.parametrize("name", ["artifacts/../../secret", "../artifacts/x", ".", "/etc/hosts"])
+def test_a_sum_that_leads_out_is_not_followed(make_run: Callable[..., Path], name: str) -> None:
+    folder = make_run()
+    with (folder / "SHA256SUMS").open("a") as sums:
+        sums.write(f"{'0' * 64}  {name}\n")
+    (damage,) = verify_run(folder).damages
+    assert (damage.file, "is no sum of a file of a run" in damage.what) == ("SHA256SUMS", True)
 
 
 def test_traces_that_are_gone_or_new(make_run: Callable[..., Path]) -> None:

@@ -11,8 +11,7 @@ from lasttick.sweep.matrix import REFERENCE, Matrix, Row, stem
 
 ROOT = Path(__file__).parents[2]
 MUTANTS = catalogue()
-# The mutant names of each contract's rulings, by system and ruling, but those of the host agent's ruling 7, which come
-# with lease handles.
+# The mutant names of each contract's rulings, by system and ruling.
 RULINGS = {
     "hostagent": {
         1: [
@@ -33,6 +32,7 @@ RULINGS = {
             "status-call-leases",
         ],
         6: ["session-end-under-call", "renew-resurrects-dead-session"],
+        7: ["handle-guessable", "handle-opens-other-device"],
         8: ["lost-session-keeps-lease"],
         9: ["error-as-tool-result", "unknown-device-leaves-lease", "owner-leaks-session-id"],
         10: ["duplicate-ids-pass"],

@@ -22,7 +22,7 @@ async def test_two(world: World) -> None: ...
             '@scenario("HA-99")\nasync def test_x(world): ...',
             "own/story/x claims HA-99, which the catalogue does not have; near it: HA-",
         ),
-        ('@scenario("HA-16")\nasync def test_x(world): ...', "claims HA-16, which is planned (stateless handles)"),
+        ('@scenario("GW-19")\nasync def test_x(world): ...', "claims GW-19, which is planned (the real agent)"),
         ('@scenario("lease/exclusive")\nasync def test_x(world): ...', "claims the law lease/exclusive"),
         ("@scenario\nasync def test_x(world): ...", "expected 1 to 3 requirement or law ids"),
         ('@scenario("HA-04")\ndef test_x(world): ...', "expected `async def test_x(world: World, ...)`"),

@@ -318,3 +318,15 @@ def test_a_hundred_scenarios_take_no_time_worth_noting(make: Make, calls: Any) -
     ids = [f"a/b/s{number}" for number in range(100)]
     page = render(make([result(id_, events) for id_ in ids], dict.fromkeys(ids, events)))
     assert len(page) < 100 * 20_000
+
+
+def test_a_picture_that_was_left_behind_is_shown_and_allowed_only_then(make: Make) -> None:
+    assert "img-src" not in render(make([result("hostagent/lease/story")]))
+    folder = make([result("hostagent/lease/story", artifacts=("artifacts/board.png",))])
+    (folder / "artifacts").mkdir()
+    (folder / "artifacts" / "board.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    page = elements(render(folder))
+    assert [image.get("alt") for image in page.iter("img")] == ["board"]
+    policy = next(meta.get("content") for meta in page.iter("meta") if meta.get("http-equiv"))
+    assert policy is not None
+    assert policy.endswith("img-src data:")

@@ -33,7 +33,7 @@ def test_all_built_and_claimed_finds_nothing() -> None:
     assert covered.findings == ()
     assert covered.scenarios["HA-06"] == ("hostagent/x/ha-06",)
     assert covered.mutants["HA-06"] == ("hostagent/lease-expires-mid-call",)
-    assert covered.scenarios["HA-17"] == ()
+    assert covered.scenarios["HA-19"] == ()
 
 
 def test_a_law_is_spoken_for_by_its_requirements() -> None:
@@ -45,7 +45,7 @@ def test_a_law_is_spoken_for_by_its_requirements() -> None:
 @pytest.mark.parametrize(
     ("extra", "finding"),
     [
-        (claim("hostagent/x/y", "HA-17"), "claims HA-17, which is planned (console in a browser)"),
+        (claim("gateway/x/y", "GW-19"), "claims GW-19, which is planned (the real agent)"),
         (claim("hostagent/x/y", "HA-60"), "claims HA-60, which the catalogue does not have; near it: HA-"),
         (claim("hostagent/x/y", "lease/exclusive"), "only scenarios/laws may claim laws"),
         (claim("hostagent/x/y", "HA-01", "HA-02", "HA-03", "HA-04"), "claims 4 ids"),

@@ -3,7 +3,7 @@
 | request | answer |
 |---|---|
 | `POST /v1/hosts {host_id?, devices}` | 201 `{host_id}` |
-| `POST /v1/hosts/{id}/heartbeat {seq, devices, mcp_busy_device_ids?}` | 200 `{taken}`, 404 unknown host |
+| `POST /v1/hosts/{id}/heartbeat {seq, devices, mcp_busy_device_ids?}` | 200 `{taken, last_seq?}`, 404 unknown host |
 | `GET /v1/hosts/{id}/assignments?wait_s=20` | 200 one assignment, 204 none, 404 unknown host |
 | `POST /v1/assignments/{id}/result {status, failure_reason}` | 200 `{assignment_id, state, task_id, task_state}`, 404 |
 | `POST /v1/tasks {goal or workflow, device_id?, attempts}` | 201 the task |
@@ -70,7 +70,9 @@ class _Wire:
         cloud.host(host_id)
         trouble = cloud.meet_trouble(host_id)
         if trouble is None:
-            return _json({"taken": cloud.heartbeat(host_id, heartbeat)})
+            taken = cloud.heartbeat(host_id, heartbeat)
+            # Whose number is behind is told how far: a host that began anew may not know its earlier life's numbers.
+            return _json({"taken": True} if taken else {"taken": False, "last_seq": cloud.host(host_id).seq})
         if trouble.kind in ("ignore", "refuse"):
             cloud.tell_heartbeat(host_id, heartbeat, False, trouble.kind)
             if trouble.kind == "refuse":

@@ -37,6 +37,7 @@ class HttpSession:
         self._habits = habits
         self._next_id = 0
         self._id: str | None = None
+        self._lost = False
         self._stream: asyncio.Task[None] | None = None
 
     async def preflight(self) -> None:
@@ -71,6 +72,7 @@ class HttpSession:
         try:
             async with self._http.stream("POST", self._url, headers=self._headers(), content=_bytes(message)) as got:
                 if got.status_code == 404 and self._id is not None:
+                    self._lost = True
                     raise SessionLost
                 if not got.is_success:
                     raise OSError(f"Client error '{got.status_code}' for url '{self._url}'")
@@ -85,13 +87,22 @@ class HttpSession:
 
     async def close(self) -> None:
         """DELETE, and hang up. A server that is gone is no reason to fail."""
+        await self.vanish()
+        if self._id is not None and (self._habits.ends_lost_sessions or not self._lost):
+            with contextlib.suppress(OSError):
+                await self._send("DELETE", self._headers())
+        self._id = None
+
+    async def vanish(self) -> None:
+        """Hang up without a word, as a killed program does."""
         if self._stream is not None:
             self._stream.cancel()
             await asyncio.wait([self._stream])
-        if self._id is not None:
-            with contextlib.suppress(OSError):
-                await self._send("DELETE", self._headers())
-            self._id = None
+
+    @property
+    def session_id(self) -> str | None:
+        """The session's id while there is one."""
+        return self._id
 
     def _headers(self) -> dict[str, str]:
         own = {"accept": BOTH, "content-type": "application/json", "mcp-protocol-version": PROTOCOL_VERSION}
@@ -150,7 +161,7 @@ def _parsed(texts: list[str]) -> list[Mapping[str, Any]]:
 def _result(said: Mapping[str, Any]) -> Mapping[str, Any]:
     error, result = said.get("error"), said.get("result")
     if isinstance(error, Mapping):
-        raise RpcError(str(error.get("message", "")))
+        raise RpcError(str(error.get("message", "")), error)
     if not isinstance(result, Mapping):
         raise RpcError("the answer has neither result nor error")
     return result

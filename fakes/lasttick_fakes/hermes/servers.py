@@ -80,6 +80,13 @@ class ConfiguredServer:
         async with self._one_at_a_time:
             return await self._judged(offered, arguments)
 
+    async def ping(self) -> None:
+        """The keepalive of a session that is up. Its failure is no call's failure: the next call finds out."""
+        if self._session is not None:
+            with contextlib.suppress(OSError, RpcError, ConnectionClosed):
+                async with asyncio.timeout(self.server.timeout_s):
+                    await self._session.request("ping")
+
     async def _judged(self, offered: Offered, arguments: Mapping[str, Any]) -> str:
         """The call, unless the breaker is open; and what it makes of the breaker."""
         left_s = self._breaker_left_s()
@@ -95,10 +102,14 @@ class ConfiguredServer:
         return text
 
     async def close(self) -> None:
+        await self.stop_renewing()
+        await self._hang_up()
+
+    async def stop_renewing(self) -> None:
+        """A new session that is on its way does not come."""
         if self._renewal is not None:
             self._renewal.cancel()
             await asyncio.wait([self._renewal])
-        await self._hang_up()
 
     async def _hang_up(self) -> None:
         if self._session is not None:

@@ -16,7 +16,11 @@ INITIALIZE: Mapping[str, Any] = {
 
 
 class RpcError(Exception):
-    """The server answered with a JSON-RPC error; only its message goes further."""
+    """The server answered with a JSON-RPC error; only its message goes further. `error`: all of it, for who watches."""
+
+    def __init__(self, message: str, error: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.error = error
 
 
 class ConnectionClosed(RpcError):

@@ -37,6 +37,8 @@ class Habits:
     """A result that holds the envelope's own end is changed so that it does not."""
     repeats_lost_calls: bool
     """A call that met a forgotten session is made again in a new one."""
+    ends_lost_sessions: bool
+    """A DELETE is sent for a session that the server has forgotten, too."""
     approvals_mode: str
     """Who judges a dangerous command when the configuration does not say: `manual`, `smart` or `off`."""
     asks_before_v4a: bool
@@ -67,6 +69,7 @@ HABITS: dict[str, Habits] = {
         reads_resources=False,
         guards_envelope=False,
         repeats_lost_calls=False,
+        ends_lost_sessions=False,
         approvals_mode="manual",
         asks_before_v4a=False,
         asks_after_smart_deny=False,
@@ -85,6 +88,7 @@ HABITS: dict[str, Habits] = {
         reads_resources=True,
         guards_envelope=True,
         repeats_lost_calls=True,
+        ends_lost_sessions=True,
         approvals_mode="smart",
         asks_before_v4a=True,
         asks_after_smart_deny=True,

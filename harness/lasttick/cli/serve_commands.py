@@ -44,6 +44,9 @@ def serve_hostagent(
             help="memory:, sqlite:PATH, or one that several host agents share: redis://..., postgresql://...",
         ),
     ] = "memory:",
+    stateless_handles: Annotated[
+        bool, typer.Option(help="Clients without a session hold devices by lease handles.")
+    ] = True,
     mutant: Mutant = None,
 ) -> int:
     """The reference host agent: an MCP endpoint at /mcp and a console.
@@ -66,6 +69,7 @@ def serve_hostagent(
         session_idle_s=session_idle,
         sse=sse,
         lease_store=lease_store,
+        stateless_handles=stateless_handles,
         mutant=mutant,
     )
 

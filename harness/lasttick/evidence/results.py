@@ -36,6 +36,7 @@ class ScenarioResult:
     trace in the run folder, with slashes; None when nothing was traced, and then `trace_sha256` is None too. `text` is
     the scenario's docstring; "" in a run of an older lasttick. Of a law: `cases`, how many instances it judged,
     `judged`, what by (effects or answers), and `replies`, the raw replies it rests on; None, "" and () elsewhere.
+    `artifacts`: the files it left behind, by their paths in the run folder.
     """
 
     id: str
@@ -54,6 +55,7 @@ class ScenarioResult:
     cases: int | None = None
     judged: str = ""
     replies: tuple[str, ...] = ()
+    artifacts: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         examples, falsified = self.examples, self.falsified
@@ -72,6 +74,7 @@ class ScenarioResult:
             "trace": self.trace,
             "text": self.text,
             **({} if self.cases is None else self._as_law()),
+            **({"artifacts": list(self.artifacts)} if self.artifacts else {}),
         }
 
     def _as_law(self) -> dict[str, Any]:
@@ -98,4 +101,5 @@ class ScenarioResult:
             cases=value.get("cases"),
             judged=str(value.get("judged", "")),
             replies=tuple(map(str, value.get("replies", ()))),
+            artifacts=tuple(map(str, value.get("artifacts", ()))),
         )

@@ -17,6 +17,7 @@ from importlib import metadata
 from pathlib import Path
 
 from lasttick.engine.trace import Event
+from lasttick.evidence.artifacts import artifacts_in, artifacts_path
 from lasttick.evidence.errors import EvidenceError
 from lasttick.evidence.files import unwritable, write_json, write_text
 from lasttick.evidence.junit import junit_xml
@@ -88,6 +89,14 @@ class RunFolder:
     def write_trace(self, scenario_id: str, events: Iterable[Event]) -> str:
         """Returns the path relative to the run folder, for `ScenarioResult.trace`."""
         return write_trace(self.path, scenario_id, events)
+
+    def artifacts(self, scenario_id: str) -> Path:
+        """Where the files go that this scenario leaves behind; not made before there is one."""
+        return self.path / artifacts_path(scenario_id)
+
+    def artifacts_of(self, scenario_id: str) -> tuple[str, ...]:
+        """The files that this scenario left, by their paths in the run folder, for `ScenarioResult.artifacts`."""
+        return artifacts_in(self.path, artifacts_path(scenario_id))
 
     def finish(self, results: Iterable[ScenarioResult], *, seed: int, mode: str) -> RunVerdicts:
         """Write verdicts, JUnit and sums, point `latest` here, and drop all but the newest 20 runs.

@@ -121,6 +121,13 @@ def unknown_handle(device_id: str) -> ToolError:
     )
 
 
+def with_handle(error: ToolError, handle: str) -> ToolError:
+    """An error after which the device is the caller's: it has no `_meta`, so the lease handle stands in its data."""
+    if error.reason not in ("driver_error", "driver_stuck"):
+        return error
+    return ToolError(error.code, error.message, {**error.data, "lease_handle": handle})
+
+
 def no_session(hint: str) -> ToolError:
     """Error matrix row 13. `hint` says what was expected and what to do; the message itself is the seed's."""
     return ToolError(NO_SESSION, "cannot determine MCP session", {"reason": "no_session", "hint": hint})

@@ -21,6 +21,8 @@ from lasttick.evidence import (
 )
 from lasttick.evidence.files import write_text
 from lasttick.report.failure import check_command, live_profile
+from lasttick.report.html_artifacts import POLICY as PICTURES
+from lasttick.report.html_artifacts import shown
 from lasttick.report.html_scenario import scenario_html
 from lasttick.report.html_style import STYLE
 from lasttick.report.html_text import Html, join, tag
@@ -55,11 +57,12 @@ def render(folder: Path) -> str:
         texts = {}
     order = sorted(run.scenarios, key=lambda result: (WORST_FIRST.index(result.verdict), result.id))
     anchors = {result.id: f"s{number}" for number, result in enumerate(order, start=1)}
+    pictures = shown(order)
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        tag("meta", http_equiv="Content-Security-Policy", content=POLICY + (PICTURES if pictures else "")),
         tag("title", f"lasttick {manifest.run}"),
         Html(f"<style>{STYLE}</style>"),
     )
@@ -70,7 +73,7 @@ def render(folder: Path) -> str:
         _ids("Laws", run.laws, run.scenarios, texts, anchors),
         tag("h2", "Scenarios"),
         _legend(),
-        *[scenario_html(folder, manifest, result, anchors[result.id]) for result in order],
+        *[scenario_html(folder, manifest, result, anchors[result.id], pictures) for result in order],
     )
     return f'<!DOCTYPE html>\n<html lang="en">{head}\n{body}</html>\n'
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lasttick.evidence import Event, EvidenceError, Manifest, ScenarioResult, TraceExamples, trace_file
 from lasttick.report.failure import WORDS, check_command, live_profile, replay_command
+from lasttick.report.html_artifacts import artifacts_html
 from lasttick.report.html_lanes import lanes_html
 from lasttick.report.html_text import Html, join, short, tag
 
@@ -19,8 +20,10 @@ REPLIES_SHOWN = 20
 REPLY_CHARS_MAX = 1000
 
 
-def scenario_html(folder: Path, manifest: Manifest, result: ScenarioResult, anchor: str) -> Html:
-    """A part that can be folded; open when the scenario did not pass."""
+def scenario_html(
+    folder: Path, manifest: Manifest, result: ScenarioResult, anchor: str, pictures: frozenset[str] = frozenset()
+) -> Html:
+    """A part that can be folded; open when the scenario did not pass. `pictures`: those that the page shows."""
     word = tag("b", WORDS[result.verdict], class_=f"v {result.verdict}")
     about = [", ".join((*result.requirements, *result.laws))]
     if result.examples:
@@ -33,6 +36,7 @@ def scenario_html(folder: Path, manifest: Manifest, result: ScenarioResult, anch
         None if _told_by_a_check(result) else tag("p", result.reason, class_="reason"),
         _replies(result),
         _checks(result),
+        artifacts_html(folder, result, pictures),
         _examples(folder, result, time="time" if is_live else "virtual time") if result.trace else None,
         _replay(manifest, result) if result.trace else None,
     ]

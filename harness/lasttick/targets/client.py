@@ -35,8 +35,15 @@ class InFlight:
         self.task.cancel()
 
 
+HANDLE = "lasttick/lease-handle"
+"""Key of `_meta` under which a lease handle travels (contract hostagent, ruling 7)."""
+
+
 class Client:
     """One MCP session (handshake era) or one sessionless caller (modern era) of a host.
+
+    `handles`: of a caller without a session, the lease handle that each device's latest first call gave it. It presents
+    them by itself, as a well-behaved client does; a scenario may take one away or put a wrong one in.
 
     `raw` is the scripted client underneath, for what a well-behaved client never sends.
     """
@@ -44,6 +51,7 @@ class Client:
     def __init__(self, world: World, name: str, index: int, raw: McpClient, host: str) -> None:
         self.name = name
         self.raw = raw
+        self.handles: dict[str, str] = {}
         self._world = world
         self._host = host
         self._index = index
@@ -116,7 +124,7 @@ class Client:
     async def _finish(self, ref: str, tool: str, arguments: dict[str, Any], request_id: int) -> Answer:
         emit = self._world.trace.emit
         try:
-            reply = await self.raw.request("tools/call", {"name": tool, "arguments": arguments}, id=request_id)
+            reply = await self.raw.request("tools/call", self._params(tool, arguments), id=request_id)
         except asyncio.CancelledError:
             emit(self.name, "call.end", ref, tool=tool, ok=False, reason="dropped")
             raise
@@ -124,6 +132,7 @@ class Client:
             emit(self.name, "call.end", ref, tool=tool, ok=False, reason="lost", message=str(error))
             raise
         answer = answer_of(reply)
+        self._keep_handle(arguments.get("device_id"), answer)
         emit(
             self.name,
             "call.end",
@@ -139,6 +148,21 @@ class Client:
         if self.raw.session_id is not None and answer.http_status == 404:
             emit(self.name, "session.end", session=self._alias, lost=True)
         return answer
+
+    def _params(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        params: dict[str, Any] = {"name": tool, "arguments": arguments}
+        device_id = arguments.get("device_id")
+        handle = self.handles.get(device_id) if isinstance(device_id, str) else None
+        return params if handle is None else {**params, "_meta": {HANDLE: handle}}
+
+    def _keep_handle(self, device_id: object, answer: Answer) -> None:
+        """A new handle comes with a result, or with the error of a call that failed on the device."""
+        given = (answer.result or {}).get("_meta", {}).get(HANDLE)
+        if given is None and answer.error is not None:
+            given = answer.error.data.get("lease_handle")
+        if isinstance(device_id, str) and isinstance(given, str):
+            self._world.trace.redact.learn(given, "[lease handle]")
+            self.handles[device_id] = given
 
 
 def _seen(task: asyncio.Task[Answer]) -> None:

@@ -32,6 +32,7 @@ class HostOptions:
     identity_dir: Path
     session_idle_s: float = 1800.0
     sse: bool = False
+    stateless_handles: bool = True
     name: str = "hostagent"
     host: str = "127.0.0.1"
     allow_non_loopback: bool = False

@@ -37,6 +37,7 @@ from lasttick.targets.world import World
 
 if TYPE_CHECKING:
     from lasttick.mutants import Mutant
+    from lasttick.targets.browser import Browser
     from lasttick.targets.gateway.options import GatewayOptions, GatewayPart
     from lasttick.targets.gateway.process import ProcessGateway
     from lasttick.targets.gateway.secrets import Secrets
@@ -154,6 +155,13 @@ class ProcessWorld(World):
     def transport(self) -> None:
         return None
 
+    async def browser(self) -> Browser:
+        from lasttick.targets.browser import start_browser
+
+        if self._browser is None:
+            self._browser = await start_browser()
+        return self._browser
+
     @property
     def cloud_url(self) -> str | None:
         return self._cloud.url if self._cloud else None
@@ -265,6 +273,8 @@ class ProcessHost:
             arguments += ["--cloud", world.cloud_url]
         if options.sse:
             arguments += ["--sse"]
+        if not options.stateless_handles:
+            arguments += ["--no-stateless-handles"]
         if options.extra:
             raise Inconclusive(f"host options {sorted(options.extra)} exist in virtual mode only")
         if world.mutant is not None:

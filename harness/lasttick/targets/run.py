@@ -64,6 +64,8 @@ class ScenarioRun:
         self.sights: dict[str, None] = {}
         self.discards: tuple[type[BaseException], ...] = ()
         """What is raised by an example that Hypothesis gives up: it counts for nothing."""
+        self.artifacts: Callable[[], Path] | None = None
+        """Where what the scenario leaves behind goes. None: it is not kept."""
         self.untold: tuple[str, ...] = ()
         """Arguments that no example chose, such as a fixture's folder: neither history nor seed depends on them."""
         self._kept: list[list[Event]] = []
@@ -172,6 +174,8 @@ class ScenarioRun:
         asyncio.run(main())
 
     async def _play_in(self, world: World, arguments: dict[str, Any]) -> None:
+        if self.artifacts is not None:
+            world.artifacts = self.artifacts()
         try:
             await self.function(world=world, **arguments)
         except BaseException:

@@ -45,6 +45,7 @@ class HostAgentOptions:
     session_idle_s: float = 1800.0
     sse: bool = False
     lease_store: str = "memory:"
+    stateless_handles: bool = True
     only: str | None = None
     """Ids of the rack's devices that are this host's, separated by commas; all when None."""
     mutant: str | None = None
@@ -128,6 +129,7 @@ async def _hostagent(options: HostAgentOptions) -> None:
                 max_call_s=options.max_call_s,
                 session_idle_s=options.session_idle_s,
                 json_response=not options.sse,
+                stateless_handles=options.stateless_handles,
                 allow_non_loopback=options.allow_non_loopback,
                 cloud_url=options.cloud,
             )

@@ -315,6 +315,7 @@ class VirtualHost:
                 max_call_s=options.max_call_s,
                 session_idle_s=options.session_idle_s,
                 json_response=not options.sse,
+                stateless_handles=options.stateless_handles,
                 cloud_url=world._cloud.url if world._cloud else None,
                 **options.extra,
             )

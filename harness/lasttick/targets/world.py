@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Sequence
 from functools import cached_property
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from lasttick.mutants import Mutant
     from lasttick.ports import LeaseStore
     from lasttick.reference.hostagent.busy_tracker import McpBusyTracker
+    from lasttick.targets.browser import Browser
     from lasttick.targets.cloud import CloudHandle
     from lasttick.targets.device import Device
     from lasttick.targets.gateway.boot import BootRung
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from lasttick.targets.vaultclaw.options import VaultParts
 
 T = TypeVar("T")
+ARTIFACT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
 
 class World(ABC):
@@ -65,6 +68,8 @@ class World(ABC):
         self.trace = trace
         self.path = path
         self.mutant = mutant
+        self.artifacts = path / "artifacts"
+        """Where `artifact` puts files: the run's folder says so when there is one, else they go with the world."""
         self.chance = Chance(seed)
         self.sights: dict[str, None] = {}
         self._tasks: dict[asyncio.Task[Any], None] = {}
@@ -75,6 +80,7 @@ class World(ABC):
         self._vaultclaws: list[Vaultclaw] = []
         self._catalogs: list[FakeHandle] = []
         self.vault_daemon: Vaultd | None = None
+        self._browser: Browser | None = None
         self._sessions = 0
         self._refs: dict[str, int] = {}
         self._clients = 0
@@ -293,6 +299,24 @@ class World(ABC):
         """The reference's `AGENT_SERVICE_SECRET`, as its code holds it (memory rung)."""
         raise Inconclusive(f"a secret by itself exists in virtual mode only, not in {self.mode} mode")
 
+    async def browser(self) -> Browser:
+        """A real Chromium that reaches this world's parts (one; started at the first call)."""
+        raise Inconclusive(f"a browser exists in process mode only, not in {self.mode} mode; say needs=['browser']")
+
+    def artifact(self, name: str) -> Path:
+        """The place for a file that this scenario leaves behind: `artifacts/<scenario id>/NAME` of the run folder.
+
+        Raises ValueError for a name that is not one plain file name.
+        """
+        if not ARTIFACT.fullmatch(name):
+            raise ValueError(
+                f"artifact {name!r}; expected letters, digits, '-', '_' and '.', beginning with a letter or digit, at "
+                "most 80 (docs/scenarios.md); rename it"
+            )
+        self.artifacts.mkdir(parents=True, exist_ok=True)
+        self.trace.emit("harness", "artifact", None, name=name)
+        return self.artifacts / name
+
     async def post(self, url: str, body: Any) -> dict[str, Any]:
         """POST JSON to a part of this world and return its JSON. Raises AssertionError for an error status."""
         return await self.request("POST", url, body)
@@ -349,6 +373,19 @@ class World(ABC):
         return Forked(
             self.mcp_token_work(identity_dir),
             uid=NOBODY if as_nobody else None,
+            folder=identity_dir,
+            step=None if dies_at_step is None else kill_at(dies_at_step),
+            file_bytes_max=dies_after_bytes,
+        ).wait()
+
+    def start_child(
+        self, identity_dir: Path, *, dies_at_step: int | None = None, dies_after_bytes: int | None = None
+    ) -> Ended:
+        """A host agent's start and stop in a forked child, killed like `mcp_token_child`; its text is the token."""
+        from lasttick.targets.forked_start import start_work  # brings a host agent, which few worlds need
+
+        return Forked(
+            start_work(identity_dir, derive(self.seed, "start_child")),
             folder=identity_dir,
             step=None if dies_at_step is None else kill_at(dies_at_step),
             file_bytes_max=dies_after_bytes,
@@ -420,6 +457,8 @@ class World(ABC):
 
     async def abandon(self) -> None:
         """Stop every part and cancel what runs, whatever became of it: the scenario has failed already."""
+        if self._browser is not None:
+            await self._browser.close()
         for host in self._hosts:
             await host.shut()
         for gateway in self._gateways:

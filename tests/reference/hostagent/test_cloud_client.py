@@ -44,6 +44,32 @@ def test_the_requests() -> None:
     run(body)
 
 
+@pytest.mark.parametrize(
+    ("answer", "seq"),
+    [
+        ('{"taken": false, "last_seq": 57}', 57),
+        ('{"taken": true, "last_seq": 57}', None),
+        ('{"taken": false}', None),
+        ('{"taken": false, "last_seq": true}', None),
+        ('{"taken": false, "last_seq": "57"}', None),
+        ('{"last_seq": 57}', None),
+        ("[57]", None),
+        ("57", None),
+        ("", None),
+        ("<html>", None),
+        ("[" * 100_000, None),
+    ],
+)
+def test_a_heartbeat_that_was_not_taken_says_how_far_the_cloud_is(answer: str, seq: int | None) -> None:
+    async def body() -> None:
+        transport = httpx.MockTransport(lambda request: httpx.Response(200, text=answer))
+        cloud = CloudClient("http://cloud", transport=transport)
+        assert await cloud.heartbeat("host-1", {"seq": 1}) == seq
+        await cloud.aclose()
+
+    run(body)
+
+
 def test_a_claim_brings_the_assignment() -> None:
     assignment = {"assignment_id": "a-1", "device_id": "phone-1", "kind": "goal", "goal": "tap OK"}
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import Any
 
 import httpx
 import pytest
 from fastapi import FastAPI
 
+from lasttick.model import same_origin
 from lasttick.model.lease import Holder, LeaseView
-from lasttick.reference.hostagent import console as console_module
+from lasttick.reference.hostagent import console_sessions
 from lasttick.reference.hostagent.console import COOKIE, Console
+from lasttick.reference.hostagent.console_board import Sight
 from lasttick.reference.hostagent.status_board import Look, mcp_busy_rows
 
 HOUR_NS = 3_600 * 10**9
@@ -44,11 +45,12 @@ Body = Callable[[httpx.AsyncClient, Console, Clock], Awaitable[None]]
 
 def run(body: Body, password: str | None = "correct horse") -> None:
     async def main() -> None:
-        async def status() -> dict[str, Any]:
-            return {"host_id": "host-1"}
+        async def sight() -> Sight:
+            return Sight({"host_id": "host-1"}, "key", clock.ns, None)
 
         clock = Clock()
-        console = Console(status=status, clock=clock, entropy=Counting())
+        here = same_origin.served(8765, None)
+        console = Console(sight=sight, here=here, clock=clock, entropy=Counting())
         console.password = password
         app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
         console.add_routes(app)
@@ -108,6 +110,49 @@ def test_what_does_not_log_in(content: bytes, status: int) -> None:
     run(body)
 
 
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        (b"password=correct+horse", 303),
+        (b"password=correct%20horse&go=1", 303),
+        (b"password=", 401),
+        (b"password=correct", 401),
+        (b"", 400),
+        (b"word=correct+horse", 400),
+        (b"password=correct+horse&password=correct+horse", 400),
+        (b"&" * 4_000, 400),
+        (b"password=%ff", 401),
+        (b"\xff", 400),
+        (b"password=" + b"x" * 5_000, 413),
+    ],
+)
+def test_the_form(content: bytes, status: int) -> None:
+    """Says its refusals as a page, which says nothing of what was typed."""
+
+    async def body(http: httpx.AsyncClient, console: Console, __: Clock) -> None:
+        headers = {
+            "content-type": "application/x-www-form-urlencoded; charset=utf-8",
+            "origin": "http://127.0.0.1:8765",
+        }
+        answer = await http.post("/login", content=content, headers=headers)
+        assert answer.status_code == status
+        assert ("set-cookie" in answer.headers) is (status == 303)
+        if status != 303:
+            assert answer.headers["content-type"].startswith("text/html")
+            assert "horse" not in answer.text
+
+    run(body)
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "multipart/form-data; boundary=x", "application/x-www-form-urlencoded"])
+def test_what_a_form_of_any_page_could_send_must_say_where_it_is_from(kind: str) -> None:
+    async def body(http: httpx.AsyncClient, console: Console, __: Clock) -> None:
+        answer = await http.post("/login", content=b'{"password": "correct horse"}', headers={"content-type": kind})
+        assert answer.status_code == 403
+
+    run(body)
+
+
 def test_before_the_start_nobody_gets_in() -> None:
     async def body(http: httpx.AsyncClient, console: Console, __: Clock) -> None:
         for password in ("", "None", "correct horse"):
@@ -148,11 +193,12 @@ def test_a_session_ends_after_half_a_day() -> None:
 
 
 def test_sessions_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console_module, "SESSIONS_MAX", 3)
+    monkeypatch.setattr(console_sessions, "SESSIONS_MAX", 3)
 
     async def body(http: httpx.AsyncClient, console: Console, clock: Clock) -> None:
         cookies = []
         for _ in range(4):
+            http.cookies.clear()
             answer = await http.post("/login", json={"password": "correct horse"})
             cookies.append(answer.cookies[COOKIE])
         http.cookies.clear()
@@ -164,9 +210,10 @@ def test_sessions_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_pages_that_nobody_asked_for() -> None:
     async def body(http: httpx.AsyncClient, console: Console, clock: Clock) -> None:
-        for path in ("/docs", "/redoc", "/openapi.json", "/"):
+        for path in ("/docs", "/redoc", "/openapi.json", "/console.html", "/login.html", "/api"):
             assert (await http.get(path)).status_code == 404
-        assert (await http.get("/login")).status_code == 405
+        for path in ("/login", "/logout"):
+            assert (await http.get(path)).status_code == 405
 
     run(body)
 

@@ -32,12 +32,14 @@ class StubCloud:
     def __init__(self, trouble: Callable[[int], BaseException | float | None] = lambda n: None) -> None:
         self.told: list[tuple[float, str, Any]] = []
         self.trouble = trouble
+        self.later: dict[int, int] = {}
+        """By the number of the call: the later heartbeat that the cloud says it has."""
         self.beats = 0
 
     async def register(self, host_id: str, devices: Sequence[Mapping[str, Any]]) -> None:
         self.told.append((asyncio.get_running_loop().time(), "register", list(devices)))
 
-    async def heartbeat(self, host_id: str, body: Mapping[str, Any]) -> None:
+    async def heartbeat(self, host_id: str, body: Mapping[str, Any]) -> int | None:
         self.beats += 1
         self.told.append((asyncio.get_running_loop().time(), "beat", dict(body)))
         wrong = self.trouble(self.beats)
@@ -45,6 +47,7 @@ class StubCloud:
             await asyncio.sleep(wrong)
         elif wrong is not None:
             raise wrong
+        return self.later.pop(self.beats, None)
 
 
 def beat(cloud: StubCloud, until_s: float, look: Callable[[], Look] = lambda: Look([ROW], [], 0)) -> HeartbeatLoop:
@@ -136,3 +139,26 @@ def test_a_failing_look_does_not_stop_it() -> None:
 )
 def test_missed_beats_are_not_made_up_for(last_s: int, now_s: int, next_s: int) -> None:
     assert next_beat_ns(last_s * S, 30 * S, now_s * S) == next_s * S
+
+
+@pytest.mark.parametrize("later", [1, 2, 57])
+def test_a_cloud_that_has_a_later_number_gets_a_later_one_at_once(later: int) -> None:
+    cloud = StubCloud()
+    cloud.later = {1: later}
+    beat(cloud, 30.0)
+    told = [(at, body["seq"]) for at, kind, body in cloud.told if kind == "beat"]
+    assert told == [(0.0, 1), (0.0, later + 1), (30.0, later + 2)]
+
+
+def test_a_cloud_that_is_never_content_gets_two_heartbeats_a_period() -> None:
+    cloud = StubCloud()
+    cloud.later = {number: 100 * number for number in range(1, 9)}
+    beat(cloud, 60.0)
+    assert [at for at, kind, _ in cloud.told if kind == "beat"] == [0.0, 0.0, 30.0, 30.0, 60.0, 60.0]
+
+
+def test_a_cloud_that_has_an_older_number_is_left_alone() -> None:
+    cloud = StubCloud()
+    cloud.later = {3: 2}
+    beat(cloud, 90.0)
+    assert [body["seq"] for _, kind, body in cloud.told if kind == "beat"] == [1, 2, 3, 4]

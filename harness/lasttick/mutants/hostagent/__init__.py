@@ -1,5 +1,14 @@
 """Wrong host agents, by topic. Ids are those of the contract's rulings where a ruling names one."""
 
-from lasttick.mutants.hostagent import access, calls, hosts, lease, store_away
+from lasttick.mutants.hostagent import access, calls, console, habits, handles, hosts, lease, store_away
 
-MUTANTS = [*access.MUTANTS, *calls.MUTANTS, *hosts.MUTANTS, *lease.MUTANTS, *store_away.MUTANTS]
+MUTANTS = [
+    *access.MUTANTS,
+    *calls.MUTANTS,
+    *console.MUTANTS,
+    *habits.MUTANTS,
+    *handles.MUTANTS,
+    *hosts.MUTANTS,
+    *lease.MUTANTS,
+    *store_away.MUTANTS,
+]

@@ -43,6 +43,15 @@ async def idle_of_course(self: LeasedCalls, call: DriverCall, decision: Granted)
     return True
 
 
+def fresh_grants_only(right: Wrap) -> Wrap:
+    """The phone is asked only by the call whose own grant began the hold."""
+
+    async def _is_idle(self: LeasedCalls, call: DriverCall, decision: Granted) -> bool:
+        return not decision.fresh or bool(await right(self, call, decision))
+
+    return _is_idle
+
+
 def lost_is_trouble(device_id: str) -> ToolError:
     return errors.driver_error(device_id, "the device refused the call")
 
@@ -190,6 +199,13 @@ MUTANTS = [
         "A device out of a shared store is driven without asking whether it still acts for a host that died.",
         KILLED,
         lambda seam: seam.replace(LeasedCalls, "_is_idle", idle_of_course),
+    ),
+    Mutant(
+        "hostagent/claim-of-fresh-grants-only",
+        "HA-05",
+        "Who was granted a device before its first call drives it without asking whether it still acts for another.",
+        f"{TWO}whoever-comes-first-asks-the-phone[cloud]",
+        lambda seam: seam.wrap(LeasedCalls, "_is_idle", fresh_grants_only),
     ),
     Mutant(
         "hostagent/lease-lost-is-driver-error",

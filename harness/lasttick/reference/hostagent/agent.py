@@ -10,20 +10,21 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
 
 import httpx
 from fastapi import FastAPI
 
+from lasttick.model import same_origin
 from lasttick.model.address import is_loopback
 from lasttick.ports import Clock, DriverError, Drivers, Entropy, LeaseStore, StoreUnavailable
-from lasttick.reference.hostagent import identity, predecessor, status_board, tokens
-from lasttick.reference.hostagent.assignments import AssignmentExecutor
+from lasttick.reference.hostagent import console_board, identity, predecessor, status_board, tokens
 from lasttick.reference.hostagent.calls import LeasedCalls
 from lasttick.reference.hostagent.claim_loop import ClaimLoop
 from lasttick.reference.hostagent.cloud_client import CloudClient
 from lasttick.reference.hostagent.config import HostAgentConfig
 from lasttick.reference.hostagent.console import Console
+from lasttick.reference.hostagent.console_board import Sight
+from lasttick.reference.hostagent.console_tasks import TaskLog, WatchedExecutor
 from lasttick.reference.hostagent.devices import DeviceManager
 from lasttick.reference.hostagent.heartbeat import HeartbeatLoop
 from lasttick.reference.hostagent.instance_lock import InstanceLock
@@ -82,9 +83,13 @@ class HostAgent:
                 session_idle_s=config.session_idle_s,
                 port=config.port or None,
                 extra_host=None if is_loopback(config.host) else config.host,
+                stateless_handles=config.stateless_handles,
             ),
+            entropy=entropy,
         )
-        self._console = Console(status=self._status, clock=clock, entropy=entropy)
+        self._tasks = TaskLog(clock)
+        here = same_origin.served(config.port or None, None if is_loopback(config.host) else config.host)
+        self._console = Console(sight=self._sight, here=here, clock=clock, entropy=entropy)
         self.app = FastAPI(
             lifespan=self._lifespan, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
         )
@@ -122,6 +127,8 @@ class HostAgent:
             logger.info("MCP endpoint /mcp is up, %d devices", len(self.manager.list()))
             if self.config.cloud_url is not None:
                 await stack.enter_async_context(self._cloud_side(self.config.cloud_url))
+            # First on the way out: whoever watches is told, and does not keep the connection.
+            stack.push_async_callback(self._console.aclose)
             self._up = True
             try:
                 yield self
@@ -155,7 +162,7 @@ class HostAgent:
         )
         claims = ClaimLoop(
             cloud=cloud,
-            executor=AssignmentExecutor(store=self.store, manager=self.manager, calls=self._calls),
+            executor=WatchedExecutor(tasks=self._tasks, store=self.store, manager=self.manager, calls=self._calls),
             host_id=self.host_id,
             clock=self._clock,
             registered=heartbeat.registered,
@@ -186,16 +193,17 @@ class HostAgent:
     async def _look(self) -> Look:
         return await status_board.look(self.manager, self.store, self._clock)
 
-    async def _status(self) -> dict[str, Any]:
-        """`/api/status`: `{host_id, time, ttl_s, devices, mcp_busy_devices}`; no session id is whole (HA-02)."""
+    async def _sight(self) -> Sight:
+        """What the console shows, and `/api/status` says."""
         seen = await self._look()
-        return {
-            "host_id": self.host_id,
-            "time": self._clock.wall().isoformat(),
-            "ttl_s": self.store.ttl_s,
-            "devices": seen.devices,
-            "mcp_busy_devices": status_board.mcp_busy_rows(seen, self.store.ttl_s),
-        }
+        return console_board.sight(
+            seen,
+            host_id=self.host_id,
+            wall=self._clock.wall(),
+            ttl_s=self.store.ttl_s,
+            tasks=self._tasks.rows(),
+            tasks_key=self._tasks.version,
+        )
 
 
 async def _bounded(close: Callable[[], Awaitable[object]], what: str) -> None:

@@ -29,11 +29,19 @@ MAX_CALL_S = 300.0
 class DriverCall:
     """One call on its way. `answer` is what the request waits for; it may be cancelled long before the driver ends."""
 
-    __slots__ = ("answer", "arguments", "device_id", "error", "fence", "holder", "own_only", "result", "tool")
+    __slots__ = ("answer", "arguments", "device_id", "error", "fence", "handle", "holder", "own_only", "result", "tool")
 
-    def __init__(self, holder: Holder, tool: str, arguments: Mapping[str, Any], own_only: bool = False) -> None:
+    def __init__(
+        self,
+        holder: Holder,
+        tool: str,
+        arguments: Mapping[str, Any],
+        own_only: bool = False,
+        handle: str | None = None,
+    ) -> None:
         self.holder = holder
         self.own_only = own_only
+        self.handle = handle
         self.fence: int | None = None
         self.tool = tool
         self.arguments = arguments
@@ -49,7 +57,10 @@ class DriverCall:
         if self.error is None and self.result is not None:
             self.answer.set_result(self.result)
             return
-        self.answer.set_exception(self.error or errors.driver_error(self.device_id, "the driver call was cancelled"))
+        error = self.error or errors.driver_error(self.device_id, "the driver call was cancelled")
+        if self.handle is not None and self.fence is not None and isinstance(error, ToolError):
+            error = errors.with_handle(error, self.handle)
+        self.answer.set_exception(error)
         self.answer.exception()  # marks it as seen: nobody may be waiting any more
 
 
@@ -117,13 +128,22 @@ class LeasedCalls:
         self._watcher: asyncio.Task[None] | None = None
         self._watches: dict[asyncio.Task[None], None] = {}
         """The devices that still act for another host agent."""
+        self._claimed: dict[str, int] = {}
+        """Of each device of a shared store, the fencing token with which it said that nobody drives it."""
 
     async def run(
-        self, holder: Holder | None, tool: str, arguments: Mapping[str, Any], *, own_only: bool = False
+        self,
+        holder: Holder | None,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        own_only: bool = False,
+        handle: str | None = None,
     ) -> dict[str, Any]:
         """Call one of the 11 tools for `holder`. Raises ToolError; never waits for another holder's lease (ruling 16).
 
         `own_only`: the holder may go on with what it holds and take nothing (a lease handle that was presented).
+        `handle`: what the caller has to be told when the device is its own from now on and the call fails.
         A cloud assignment that holds its device by a `begin_use` of its own calls this too: each call then adds a pin
         that outlives a cancelled assignment until the driver has ended.
         """
@@ -134,15 +154,16 @@ class LeasedCalls:
         self._manager.get(device_id)
         if holder is None:
             error = errors.no_session(
-                "the leased tools need an MCP session (protocol 2025-11-25 or older, header mcp-session-id); "
-                "connect with the initialize handshake; list_devices and device_status work without"
+                "this host agent gives no lease handles (option stateless_handles), so the leased tools need an MCP "
+                "session (protocol 2025-11-25 or older, header mcp-session-id); connect with the initialize "
+                "handshake; list_devices and device_status work without"
             )
             log.error("%s on device %s: %s", tool, device_id, error)
             raise error
         self._refuse_quarantined(device_id)
         if not await self._turns.take(device_id, holder, self._max_call_s):
             raise self._busy(device_id, holder, own=True)
-        call = DriverCall(holder, tool, arguments, own_only)
+        call = DriverCall(holder, tool, arguments, own_only, handle)
         self._running[asyncio.get_running_loop().create_task(self._carry_out(call))] = call
         return await self._answer(call)
 
@@ -192,16 +213,19 @@ class LeasedCalls:
         return await begin(call.device_id, call.holder)
 
     async def _is_idle(self, call: DriverCall, decision: Granted) -> bool:
-        """Whether nobody drives a device that was just taken. False leaves the error in the call.
+        """Whether nobody else drives the device. False leaves the error in the call.
 
         In a shared store a lease also ends because its host agent died or was cut off, and the device may still act
         for that one: it is told of the new token first, and quarantined until it has ended what it does (HA-05).
+        Not only when the grant is fresh: an assignment takes its device before its first call, and the answer that
+        said "fresh" may have been lost.
         """
-        if not (decision.fresh and self._store.shared):
+        if not self._store.shared or self._claimed.get(call.device_id) == decision.fence:
             return True
         driver = self._manager.get(call.device_id)
         try:
             if await driver.claim(decision.fence):
+                self._claimed[call.device_id] = decision.fence
                 return True
             call.error = errors.driver_stuck(call.device_id, self._max_call_s)
             acts = functools.partial(predecessor.acts_for_another, driver, decision.fence)

@@ -7,6 +7,7 @@ trying again and nothing else. Source: contract world, "Cloud wire"; HA-08, HA-0
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 from urllib.parse import quote
@@ -45,9 +46,13 @@ class CloudClient:
         """Make this host known, with its devices. Raises CloudError."""
         await self._send("POST", "/v1/hosts", {"host_id": host_id, "devices": list(devices)})
 
-    async def heartbeat(self, host_id: str, body: Mapping[str, Any]) -> None:
-        """One heartbeat, `{seq, devices, mcp_busy_device_ids}`. Raises HostUnknown or another CloudError."""
-        await self._send("POST", f"{_host(host_id)}/heartbeat", body, unknown=HostUnknown)
+    async def heartbeat(self, host_id: str, body: Mapping[str, Any]) -> int | None:
+        """One heartbeat, `{seq, devices, mcp_busy_device_ids}`. Raises HostUnknown or another CloudError.
+
+        None when it was taken, or when the cloud does not say; else the number of the later one that the cloud has.
+        """
+        answer = await self._send("POST", f"{_host(host_id)}/heartbeat", body, unknown=HostUnknown)
+        return last_seq(answer.content)
 
     async def claim(self, host_id: str, wait_s: int) -> Mapping[str, Any] | None:
         """Wait up to `wait_s` seconds for an assignment; None when there was none. Raises HostUnknown or CloudError."""
@@ -95,6 +100,18 @@ class CloudClient:
         if answer.status_code == 404:
             raise unknown(message)
         raise CloudRefused(message) if answer.status_code // 100 == 4 else CloudError(message)
+
+
+def last_seq(body: bytes) -> int | None:
+    """`last_seq` of an answer `{"taken": false, "last_seq": n}`; None for every other one."""
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(said, dict) or said.get("taken") is not False:
+        return None
+    seq = said.get("last_seq")
+    return seq if type(seq) is int else None
 
 
 def _host(host_id: str) -> str:

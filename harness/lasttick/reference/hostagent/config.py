@@ -46,6 +46,8 @@ class HostAgentConfig:
     cloud_url: str | None = None
     claim_wait_s: int = 20
     assignments_max: int = 16
+    stateless_handles: bool = True
+    """Clients without a session hold devices by lease handles (ruling HA-7); off: the leased tools refuse them."""
 
     @classmethod
     def from_env(

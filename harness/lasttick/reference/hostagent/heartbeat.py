@@ -1,7 +1,8 @@
 """How does the cloud learn, every half minute, which devices it must leave alone?
 
 A heartbeat carries what the arbiter holds at that moment for MCP sessions. A cloud that is down, slow or has forgotten
-us never ends the loop: the next heartbeat makes the view right again. Source: hostagent parts table, HA-08; seed, D8.
+us, or that believes an earlier life of ours, never ends the loop: the next heartbeat makes the view right again.
+Source: hostagent parts table, HA-08; seed, D8.
 """
 
 from __future__ import annotations
@@ -105,5 +106,15 @@ class HeartbeatLoop:
         self.registered.set()
 
     async def _send(self) -> None:
+        behind = await self._send_one()
+        if behind is not None and behind >= self._seq:
+            # Something on the road kept a heartbeat of our earlier life, which had come further: it would pass for
+            # newer than all of ours until we have counted as far.
+            logger.debug("the cloud has heartbeat %d, ours was %d; counting on from there", behind, self._seq)
+            self._seq = behind
+            await self._send_one()
+
+    async def _send_one(self) -> int | None:
+        """One heartbeat; the number of a later one that the cloud has, if it took that for newer than this."""
         self._seq += 1
-        await self._cloud.heartbeat(self._host_id, payload(self._seq, await self._look()))
+        return await self._cloud.heartbeat(self._host_id, payload(self._seq, await self._look()))

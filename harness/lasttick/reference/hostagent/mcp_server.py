@@ -2,7 +2,7 @@
 
 From the outside in: bearer door, session watch, ids in flight, the SDK's transport, and below it one handler for all
 tools. It serves both eras: clients of the handshake revisions have a session, which is their holder; requests of
-2026-07-28 have none, so the leased tools answer them -32001 `no_session` (ruling 7, without handles).
+2026-07-28 have none and hold by a lease handle (ruling 7), or get -32001 `no_session` where handles are off.
 Source: contract hostagent, rulings 6 to 11; facts about the SDK: contract mcp_sdk.
 """
 
@@ -13,7 +13,7 @@ import logging
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -27,8 +27,8 @@ from starlette.routing import BaseRoute, Route
 from lasttick.model import errors
 from lasttick.model.errors import ToolError
 from lasttick.model.lease import Holder
-from lasttick.ports import AsgiApp, LeaseStore, StoreUnavailable
-from lasttick.reference.hostagent import in_flight, tools
+from lasttick.ports import AsgiApp, Entropy, LeaseStore, StoreUnavailable
+from lasttick.reference.hostagent import handles, in_flight, tools
 from lasttick.reference.hostagent.calls import LeasedCalls
 from lasttick.reference.hostagent.door import Door
 from lasttick.reference.hostagent.session_watch import Sessions, SessionWatch
@@ -38,7 +38,8 @@ log = logging.getLogger(__name__)
 INSTRUCTIONS = (
     "Drives phones and tablets. Call list_devices first. A device is yours from your first call on it until you stop "
     "calling for a while; a busy device answers at once with reason device_busy. Bounds and screenshots are in pixels; "
-    "tap at tap_point, which is in tap units."
+    "tap at tap_point, which is in tap units. Without a session, the result of your first call on a device carries a "
+    f"lease handle in _meta, key {handles.META_KEY}: present it in the _meta of your next calls on that device."
 )
 SDK_LOGGERS = ("mcp.server.streamable_http_manager", "mcp.server.streamable_http")
 WHOLE_SESSION_ID = re.compile(r"(?<=session id: ).+|(?<=ing session: ).+|[0-9a-f]{32}", re.IGNORECASE | re.DOTALL)
@@ -59,6 +60,8 @@ class McpOptions:
     extra_host: str | None = None
     """One non-loopback host name or address, when both switches of HA-01 are set."""
     version: str = ""
+    stateless_handles: bool = True
+    """Clients without a session may hold devices by a lease handle."""
 
 
 class ShortenSessionIds(logging.Filter):
@@ -120,7 +123,8 @@ class McpEndpoint:
     """The MCP side of one host agent. Put `routes` into the console's app and stay inside `running()` while it serves.
 
     An endpoint runs once: the SDK's session manager cannot be started again. `verify` is the door's question about a
-    token; `resolver` says who a call is from, in place of `holder_of`, on transports that have no headers.
+    token; `entropy` makes lease handles, without it there are none; `resolver` says who a call is from, in
+    place of `holder_of`, on transports that have no headers.
     """
 
     def __init__(
@@ -130,12 +134,14 @@ class McpEndpoint:
         store: LeaseStore,
         verify: Callable[[str], bool],
         options: McpOptions | None = None,
+        entropy: Entropy | None = None,
         resolver: HolderOf | None = None,
     ) -> None:
         options = options or McpOptions()
         self._calls = calls
         self._store = store
         self._resolver = resolver
+        self._entropy = entropy if options.stateless_handles else None
         self._tools = [
             types.Tool(name=spec.name, description=spec.description, input_schema=spec.input_schema)
             for spec in tools.TOOLS.values()
@@ -184,9 +190,29 @@ class McpEndpoint:
             # The session is over all the same; the store tells the others when it can.
             log.warning("the end of session %s is not in the lease store yet: %s", session_id[:8], error)
 
-    async def call_tool(self, holder: Holder | None, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
-        """One call, as an MCP result. Raises ToolError."""
-        result = await self._calls.run(holder, name, arguments)
+    async def call_tool(
+        self,
+        holder: Holder | None,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        meta: Mapping[str, Any] | None = None,
+    ) -> types.CallToolResult:
+        """One call, as an MCP result; `meta` is the request's `_meta`. Raises ToolError."""
+        device_id = arguments.get("device_id")
+        if holder is not None or self._entropy is None or not isinstance(device_id, str) or not tools.is_leased(name):
+            return self._as_result(await self._calls.run(holder, name, arguments), name, arguments)
+        handle = handles.presented(meta)
+        if handle is not None:
+            known = handles.holder_of_handle(handle, device_id)
+            return self._as_result(await self._calls.run(known, name, arguments, own_only=True), name, arguments)
+        handle = handles.mint(self._entropy)
+        new = handles.holder_of_handle(handle, device_id)
+        result = self._as_result(await self._calls.run(new, name, arguments, handle=handle), name, arguments)
+        result.meta = {handles.META_KEY: handle}
+        return result
+
+    def _as_result(self, result: dict[str, Any], name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
         png = result.pop("png_base64") if name == "take_screenshot" else None
         try:
             text = tools.as_text(result)
@@ -205,7 +231,8 @@ class McpEndpoint:
 
     async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
-            return await self.call_tool((self._resolver or holder_of)(ctx), params.name, params.arguments or {})
+            holder = (self._resolver or holder_of)(ctx)
+            return await self.call_tool(holder, params.name, params.arguments or {}, meta=_meta(params))
         except ToolError as error:
             return refuse(error)
         except Exception:
@@ -243,6 +270,10 @@ def _check_shape(params: Mapping[str, Any] | None) -> None:
         raise errors.bad_arguments("tools/call", "name", "missing or no text", "the name of a tool as a string")
     if arguments is not None and not isinstance(arguments, Mapping):
         raise errors.bad_arguments("tools/call", "arguments", f"of type {type(arguments).__name__}", "a JSON object")
+
+
+def _meta(params: types.CallToolRequestParams) -> Mapping[str, Any] | None:
+    return cast("Mapping[str, Any] | None", params.meta)
 
 
 def _input_schema(name: str) -> Mapping[str, Any] | None:

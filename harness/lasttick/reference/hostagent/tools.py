@@ -109,6 +109,11 @@ _SPECS = (
 TOOLS: dict[str, ToolSpec] = {spec.name: spec for spec in _SPECS}
 
 
+def is_leased(tool: str) -> bool:
+    """Whether a call of it needs the device; False for a tool that does not exist."""
+    return tool in TOOLS and TOOLS[tool].leased
+
+
 def check_arguments(tool: str, arguments: Mapping[str, Any]) -> ToolSpec:
     """The tool's spec, if it exists and takes these arguments. Raises ToolError `unknown_tool` or `bad_arguments`.
 
