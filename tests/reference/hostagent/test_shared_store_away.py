@@ -130,6 +130,11 @@ def test_calls_and_status_say_so_and_recover(tmp_path: Path) -> None:
         answer = await site.http.get("/api/status")
         assert answer.status_code == 503
         assert list(answer.json()) == ["error"]
+        for path in ("/", "/api/events"):
+            away = await site.http.get(path)
+            assert away.status_code == 503, path
+            assert "Lease store away" in away.text or away.json() == answer.json()
+            assert "content-security-policy" in away.headers
         assert answer.json()["error"].startswith("the lease store cannot be reached")
         assert [entry for entry in site.rack.log.entries() if entry.kind == "start"] == []
         site.store.away = False

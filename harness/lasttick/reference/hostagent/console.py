@@ -200,7 +200,12 @@ class _Watch(Response):
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         headers = [pair for pair in self.raw_headers if pair[0] not in (b"content-length", b"content-type")]
-        await self._watchers.serve(Stream(self._session, self._opened_ns, headers), receive, send)
+        try:
+            await self._watchers.serve(Stream(self._session, self._opened_ns, headers), receive, send)
+        except StoreUnavailable:  # at its first sight, before anything was sent
+            answer = _error(503, STORE_AWAY)
+            add_headers(answer)
+            await answer(scope, receive, send)
 
 
 def add_headers(answer: Response) -> None:
