@@ -1,6 +1,17 @@
 """Wrong host agents, by topic. Ids are those of the contract's rulings where a ruling names one."""
 
-from lasttick.mutants.hostagent import access, calls, console, habits, handles, hosts, lease, store_away
+from lasttick.mutants.hostagent import (
+    access,
+    calls,
+    console,
+    habits,
+    handles,
+    hosts,
+    lease,
+    official,
+    soak,
+    store_away,
+)
 
 MUTANTS = [
     *access.MUTANTS,
@@ -10,5 +21,7 @@ MUTANTS = [
     *handles.MUTANTS,
     *hosts.MUTANTS,
     *lease.MUTANTS,
+    *official.MUTANTS,
+    *soak.MUTANTS,
     *store_away.MUTANTS,
 ]
