@@ -6,7 +6,7 @@ STAMP := $(VENV)/.lasttick-installed
 # Some machines switch compiled Python files off, which triples the start of every command.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: venv scenarios test process mutants lint types lock clean
+.PHONY: venv scenarios test process mutants soak tools conformance lint types lock clean
 
 venv: $(STAMP)
 
@@ -27,6 +27,16 @@ process: $(STAMP) # mostly waiting: more workers than processors, and who is don
 # Every mutant with all that claims what it breaks, and a sample of the rest; `lasttick mutants run` plays the whole.
 mutants: $(STAMP)
 	$(VENV)/bin/lasttick mutants run --others 4
+
+soak: $(STAMP) # played only when it is named: a month of the host agent, and a day of it over HTTP
+	$(VENV)/bin/pytest scenarios/soak -rP
+
+tools: $(STAMP) # Node, the official MCP suite and the Inspector, in a folder of the user's cache
+	$(VENV)/bin/lasttick conformance install
+
+conformance: tools
+	$(VENV)/bin/lasttick conformance mcp
+	$(VENV)/bin/lasttick conformance mcp --system vaultclaw
 
 test: $(STAMP)
 	$(VENV)/bin/pytest tests -n 2

@@ -122,6 +122,8 @@ def not_applicable(spec: ScenarioSpec, mode: str) -> str | None:
     for need in spec.needs:
         if need in foreign:
             return f"needs {need}; {mode} mode has none"
+    if mode == "virtual" and spec.rung == "process":
+        return "runs on the process rung; virtual mode has no processes"
     if mode == "process" and spec.rung in ("model", "memory"):
         return f"runs on the {spec.rung} rung; process mode has only processes"
     return None

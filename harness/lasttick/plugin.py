@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lasttick.marks import MARK, ScenarioSpec, item_id, not_applicable
+from lasttick.soak_collection import left_out
 
 if TYPE_CHECKING:
     from lasttick.evidence import RunFolder, ScenarioResult
@@ -166,6 +167,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 # -- collection ------------------------------------------------------------------------------------------------------
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    start = config.invocation_params.dir
+    return left_out(collection_path, config.args, start, modules=config.option.pyargs) or None
 
 
 @pytest.hookimpl(tryfirst=True)

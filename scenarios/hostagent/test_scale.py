@@ -11,9 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lasttick import World, scenario
-from lasttick.model.lease import Granted, Holder, Lease
+from lasttick.model.lease import Granted, Holder, Lease, Refused
 from lasttick.model.lease_oracle import Op, OpName, PureLeases, Reply
 
+from .fleet import Fleet
 from .handover import expect_busy, expect_served
 
 HOLDERS = [Holder("mcp", "alice"), Holder("mcp", "bob"), Holder("mcp", "carol"), Holder("cloud", "assignment-1")]
@@ -110,31 +111,6 @@ async def test_the_trackers_busy_ids_are_its_snapshot(world: World, history: lis
         assert {lease.device_id: lease.session_id for lease in tracker.snapshot()} == held, f"after {name}"
 
 
-class Fleet:
-    """The plain model of many devices: one small PureLeases for each, so that a step costs the same however many."""
-
-    def __init__(self, ttl_ns: int) -> None:
-        self._ttl_ns = ttl_ns
-        self._one: dict[str, PureLeases] = {}
-        self._touched: dict[Holder, dict[str, None]] = {}
-
-    def apply(self, op: Op, at_ns: int) -> Reply:
-        if op.name == "end_holder":
-            ended: list[str] = []
-            for device_id in self._touched.pop(op.holder, {}):
-                self._one[device_id], ids = self._one[device_id].apply(op, at_ns)
-                ended += ids  # type: ignore[arg-type]
-            return sorted(ended)
-        self._touched.setdefault(op.holder, {})[op.device_id] = None
-        before = self._one.get(op.device_id, PureLeases(self._ttl_ns))
-        self._one[op.device_id], reply = before.apply(op, at_ns)
-        return reply
-
-    def snapshot(self, at_ns: int) -> list[Any]:
-        views = [view for one in self._one.values() for view in one.snapshot(at_ns)]
-        return sorted(views, key=lambda view: view.device_id)
-
-
 @scenario("HA-18", rung="memory", needs=("scale",))
 async def test_two_hundred_sessions_on_a_thousand_devices_for_an_hour(world: World) -> None:
     """200 sessions use 1,000 devices for one virtual hour: calls of 0.1 to 90 s, pauses, sessions that end and return.
@@ -195,6 +171,43 @@ async def test_two_hundred_sessions_on_a_thousand_devices_for_an_hour(world: Wor
     kept = leases_in_memory() - before
     assert kept == 0, f"{kept} lease records stay in memory"
     assert min(told.values()) > 100, f"too little happened to prove anything: {told}"
+
+
+@scenario("HA-18", "HA-07", rung="memory", needs=("scale",))
+async def test_an_ended_holder_is_remembered_long_enough_and_not_for_ever(world: World) -> None:
+    """20,000 sessions end one after the other over an hour of leases of one second.
+
+    For 60 TTLs after its end, and while it is among the last 1,024, what is left of a session is refused; one whose
+    call still runs is refused for all that time. The store never remembers many more than that.
+    """
+    store = world.lease_store(ttl_s=1.0)
+    hung = Holder("mcp", "hung")
+    assert isinstance(await store.begin_use("phone-1", hung), Granted)
+    await store.end_holder(hung)
+    before, ended = holders_in_memory(), 0
+    for step in range(400):
+        # Now 40 a second, for a hundred seconds, now a few in a long time.
+        many = step % 100 < 50
+        for _ in range(90 if many else 10):
+            await store.end_holder(Holder("mcp", f"session-{ended}"))
+            ended += 1
+        await world.until(world.now_s + (2.0 if many else 15.0))
+        for ago in (1, 1_024, 90 * 29 if many and step % 100 > 30 else 1):
+            if ago <= ended:
+                late = Holder("mcp", f"session-{ended - ago}")
+                answer = await store.begin_use("phone-2", late)
+                assert answer == Refused("phone-2", None, "ended"), f"ended {ago} ends ago: {answer} at {world.now_s} s"
+        if step % 50 == 49:
+            kept = holders_in_memory() - before
+            assert kept <= 90 * 31 + 1_024, f"{kept} holders in memory after {ended} ends"
+    await store.end_use("phone-1", hung)
+    assert await store.begin_use("phone-1", hung) == Refused("phone-1", None, "ended"), "its call ran all the time"
+
+
+def holders_in_memory() -> int:
+    """Holders that something still refers to."""
+    gc.collect()
+    return sum(type(thing) is Holder for thing in gc.get_objects())
 
 
 def leases_in_memory() -> int:

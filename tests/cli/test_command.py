@@ -34,10 +34,12 @@ Commands:
   explain       Show an id's text, source, scenarios and mutants.
   requirements  List every requirement with its scenarios and mutants.
   compare       Another program and this one, side by side.
+  doctor        What this machine can run, and how to get the rest.
   mcp-token     Print the host agent's MCP token; made if absent.
   serve         Any part as a server, until SIGTERM or Ctrl-C.
   mutants       Wrong versions on purpose: the suite, tested.
   bench         How fast and how fair, as ratios to bare floors.
+  conformance   The official MCP suite on our servers.
 """
 
 
@@ -128,7 +130,7 @@ def test_a_requirement_as_a_pattern_is_shown_the_way(capsys: pytest.CaptureFixtu
 
 def test_serve_hostagent_hands_every_option_on(asked: list[Any], tmp_path: Path) -> None:
     words = "--port 0 --host ::1 --allow-non-loopback --devices a=ios --only a --cloud http://c --ttl 1.5 --heartbeat 2"
-    more = "--max-call 3 --session-idle 4 --sse --mutant hostagent/wrapper-waits"
+    more = "--max-call 3 --session-idle 4 --sse --conformance-fixtures --open-door --mutant hostagent/wrapper-waits"
     assert execute(["serve", "hostagent", *words.split(), *more.split(), "--identity-dir", str(tmp_path)]) == 0
     assert asked == [
         {
@@ -144,6 +146,9 @@ def test_serve_hostagent_hands_every_option_on(asked: list[Any], tmp_path: Path)
             "max_call_s": 3.0,
             "session_idle_s": 4.0,
             "sse": True,
+            "conformance_fixtures": True,
+            "open_door": True,
+            "stateless_handles": True,
             "mutant": "hostagent/wrapper-waits",
         }
     ]

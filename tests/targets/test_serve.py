@@ -30,6 +30,7 @@ from lasttick.targets import serve, server
 from lasttick_fakes.client import McpClient
 
 REPOSITORY = Path(__file__).parents[2]
+HANDLE = "lasttick/lease-handle"
 TTL_S = 3.0
 DEADLINE_S = 60.0
 TOOLS = [
@@ -205,9 +206,18 @@ def test_the_official_client_without_a_session(agent: Agent, mode: str) -> None:
             assert sorted(tool.name for tool in (await client.list_tools()).tools) == TOOLS
             devices = await client.call_tool("list_devices", {})
             assert [row["device_id"] for row in devices.structured_content["devices"]] == ["ipad-1", "phone-1"]
+            tap = ("tap", {"device_id": "phone-1", "x": 5, "y": 5})
+            first = await client.call_tool(*tap)
+            assert first.meta is not None
+            handle = {HANDLE: first.meta[HANDLE]}
             with pytest.raises(MCPError) as refused:
-                await client.call_tool("tap", {"device_id": "phone-1", "x": 5, "y": 5})
-            assert (refused.value.code, refused.value.data["reason"]) == (-32001, "no_session")
+                await client.call_tool(*tap)
+            assert (refused.value.code, refused.value.data["reason"]) == (-32000, "device_busy")
+            assert not (await client.call_tool(*tap, meta=handle)).is_error
+            await asyncio.sleep(TTL_S + 0.1)
+            with pytest.raises(MCPError) as refused:
+                await client.call_tool(*tap, meta=handle)
+            assert (refused.value.code, refused.value.data["reason"]) == (-32000, "unknown_handle")
 
     asyncio.run(body())
 

@@ -23,11 +23,16 @@ app = typer.Typer(help="Who may call a tool, who holds the device, what the last
 mutants = typer.Typer(help="Wrong versions on purpose: the suite, tested.", **PLAIN)  # type: ignore[arg-type]
 app.add_typer(serve, name="serve")
 bench = typer.Typer(help="How fast and how fair, as ratios to bare floors.", **PLAIN)  # type: ignore[arg-type]
+conformance = typer.Typer(help="The official MCP suite on our servers.", **PLAIN)  # type: ignore[arg-type]
 app.add_typer(mutants, name="mutants")
 app.add_typer(bench, name="bench")
+app.add_typer(conformance, name="conformance")
 
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable, on standard output.")]
 Run = Annotated[str, typer.Argument(help="latest, a name below reports/runs, or a folder.")]
+Tools = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Where Node, suite and Inspector are (default: LASTTICK_TOOLS).")
+]
 Quick = Annotated[bool, typer.Option("--quick", help="A few rounds: to see that it runs, not to measure.")]
 
 
@@ -279,6 +284,41 @@ def compare_with(
     from lasttick.cli.compare import compare
 
     return compare(system, peer, seed=seed, calls=calls, only=only, callers=callers, as_json=json)
+
+
+@conformance.command("mcp")
+def conformance_mcp(
+    system: Annotated[str, typer.Option(metavar="NAME", help="hostagent or vaultclaw.")] = "hostagent",
+    suite: Annotated[
+        list[str] | None, typer.Option(metavar="VERSION", help="0.1.16 or 0.2.0-alpha.12 (default: both).")
+    ] = None,
+    revision: Annotated[
+        list[str] | None, typer.Option(metavar="DATE", help="2025-11-25 or 2026-07-28 (default: both).")
+    ] = None,
+    tools: Tools = None,
+    mutant: Annotated[str | None, typer.Option(metavar="ID", help="On a wrong version, to see it fail.")] = None,
+    json: Json = False,
+) -> int:
+    """Run the official suite on a server of ours and judge it; exit 4 when Node or the suite is missing."""
+    from lasttick.cli.conformance import mcp
+
+    return mcp(system=system, suites=suite or [], revisions=revision or [], tools=tools, mutant=mutant, as_json=json)
+
+
+@conformance.command("install")
+def conformance_install(tools: Tools = None) -> int:
+    """Get Node (by pip), both suites and the Inspector (by npm), in exact versions, into one folder."""
+    from lasttick.cli.conformance import install
+
+    return install(tools)
+
+
+@app.command()
+def doctor(tools: Tools = None, json: Json = False) -> int:
+    """What this machine can run, and how to get the rest."""
+    from lasttick.cli.doctor import doctor as look
+
+    return look(tools, as_json=json)
 
 
 @app.command("mcp-token")

@@ -44,6 +44,12 @@ def serve_hostagent(
             help="memory:, sqlite:PATH, or one that several host agents share: redis://..., postgresql://...",
         ),
     ] = "memory:",
+    conformance_fixtures: Annotated[
+        bool, typer.Option("--conformance-fixtures", help="A test build: what the official MCP suite calls.")
+    ] = False,
+    open_door: Annotated[
+        bool, typer.Option("--open-door", help="With those fixtures: ask nobody for a token.")
+    ] = False,
     stateless_handles: Annotated[
         bool, typer.Option(help="Clients without a session hold devices by lease handles.")
     ] = True,
@@ -69,6 +75,8 @@ def serve_hostagent(
         session_idle_s=session_idle,
         sse=sse,
         lease_store=lease_store,
+        conformance_fixtures=conformance_fixtures,
+        open_door=open_door,
         stateless_handles=stateless_handles,
         mutant=mutant,
     )

@@ -151,11 +151,15 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """A task was made. Those that are done and well are forgotten each time their number could have doubled."""
         self._tasks[number] = task
         if len(self._tasks) > self._tasks_max:
-            kept = {number: task for number, task in self._tasks.items() if not task.done() or unseen(task)}
-            for number in self._tasks.keys() - kept.keys():
-                asyncio.tasks._unregister_task(self._tasks[number])
-            self._tasks = kept
-            self._tasks_max = max(1_000, 2 * len(self._tasks))
+            self.forget_done()
+
+    def forget_done(self) -> None:
+        """Forget the tasks that are done and well now, and with them what they hold."""
+        kept = {number: task for number, task in self._tasks.items() if not task.done() or unseen(task)}
+        for number in self._tasks.keys() - kept.keys():
+            asyncio.tasks._unregister_task(self._tasks[number])
+        self._tasks = kept
+        self._tasks_max = max(1_000, 2 * len(self._tasks))
 
     def forget_tasks(self) -> None:
         """The loop is over. asyncio keeps every task of every loop in one set until the collector comes by; ours of the

@@ -128,3 +128,8 @@ def last_used_after_call_ns(started_ns: int, ended_ns: int) -> int:
 def goes_at_once(record: Lease) -> bool:
     """Given back or its holder ended: free now, or only when the running calls end (rulings HA-6, HA-8)."""
     return record.uses == 0
+
+
+def forgettable(ended_for_ns: int, keep_ns: int, beyond_kept: int) -> bool:
+    """May an ended holder's tombstone go: it has stood long enough, and is not among the youngest that are kept."""
+    return ended_for_ns >= keep_ns and beyond_kept > 0

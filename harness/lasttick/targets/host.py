@@ -32,6 +32,11 @@ class HostOptions:
     identity_dir: Path
     session_idle_s: float = 1800.0
     sse: bool = False
+    fixtures: bool = False
+    """What the official MCP conformance suite calls is served beside the tools. In process mode the devices are then
+    in a rack of the host's own, and their log is nobody's."""
+    open_door: bool = False
+    """With `fixtures`: nobody is asked for a token."""
     stateless_handles: bool = True
     name: str = "hostagent"
     host: str = "127.0.0.1"

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from mcp.server.lowlevel import Server
+from mcp.server.runner import serve_dual_era_loop
 from mcp.server.stdio import stdio_server
 
 from lasttick.engine.pipes import PipeEnd, pipe_pair
@@ -73,8 +74,13 @@ class PipeClient:
     async def close(self) -> None:
         """End of file for the server."""
         self._end.close()
-        self._reader.cancel()
+        self.drop()
         await asyncio.gather(self._reader, return_exceptions=True)
+
+    def drop(self) -> None:
+        """Hear nothing any more: whoever waits for an answer is told so at once."""
+        self._reader.cancel()
+        self._lose()
 
     async def _read(self) -> None:
         async for line in self._end.lines():
@@ -82,9 +88,28 @@ class PipeClient:
             waiting = self._waiting.pop(message.get("id"), None)
             if waiting is not None and not waiting.done():
                 waiting.set_result(message)
+        self._lose()
+
+    def _lose(self) -> None:
+        """No answer will come any more."""
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(ConnectionResetError("the pipe was closed before the answer came"))
+                waiting.exception()  # whoever asked may be gone as well
+        self._waiting.clear()
 
 
 _INFO = {"name": "pipe-client", "version": "1"}
+
+
+async def serve_session(server: Server[Any], end: PipeEnd, session_id: str) -> None:
+    """Serve one connection as the session of that id, as Streamable HTTP does; until the client's end of file."""
+    file: Any = _PipeFile(end)
+    async with server.lifespan(server) as state, stdio_server(file, file) as (read, write):
+        options = server.create_initialization_options()
+        await serve_dual_era_loop(
+            server, read, write, lifespan_state=state, session_id=session_id, init_options=options
+        )
 
 
 @contextlib.asynccontextmanager

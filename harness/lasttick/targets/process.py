@@ -266,7 +266,12 @@ class ProcessHost:
     async def start(self) -> Ready:
         options, world = self._options, self._world
         arguments = ["hostagent", "--port", str(self._port), "--identity-dir", str(options.identity_dir)]
-        arguments += ["--devices", world.rack_url, "--only", ",".join(options.device_ids)]
+        if options.fixtures:
+            arguments += ["--devices", ",".join(options.devices), "--conformance-fixtures"]
+        else:
+            arguments += ["--devices", world.rack_url, "--only", ",".join(options.device_ids)]
+        if options.open_door:
+            arguments += ["--open-door"]
         arguments += ["--ttl", str(options.ttl_s), "--heartbeat", str(options.heartbeat_s)]
         arguments += ["--max-call", str(options.max_call_s), "--session-idle", str(options.session_idle_s)]
         if world.cloud_url:

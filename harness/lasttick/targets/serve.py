@@ -45,6 +45,8 @@ class HostAgentOptions:
     session_idle_s: float = 1800.0
     sse: bool = False
     lease_store: str = "memory:"
+    conformance_fixtures: bool = False
+    open_door: bool = False
     stateless_handles: bool = True
     only: str | None = None
     """Ids of the rack's devices that are this host's, separated by commas; all when None."""
@@ -132,7 +134,10 @@ async def _hostagent(options: HostAgentOptions) -> None:
                 stateless_handles=options.stateless_handles,
                 allow_non_loopback=options.allow_non_loopback,
                 cloud_url=options.cloud,
+                conformance_fixtures=options.conformance_fixtures,
+                open_door=options.open_door,
             )
+            _refuse_real_devices(options)
             listener = _listen_alone(options, config.identity_dir)
             stack.callback(listener.close)
             config = replace(config, port=listener.getsockname()[1])
@@ -148,6 +153,16 @@ async def _hostagent(options: HostAgentOptions) -> None:
             raise ServeError(str(error)) from error
         app = agent.app if rack is None or not is_loopback(options.host) else _WithRackLog(agent.app, rack)
         await serve_app("hostagent", app, listener, path="/mcp", on_stop=running.aclose)
+
+
+def _refuse_real_devices(options: HostAgentOptions) -> None:
+    """Fixtures never stand beside devices that may be real: those of a rack elsewhere. Raises ServeError."""
+    if options.conformance_fixtures and options.devices.startswith(("http://", "https://")):
+        raise ServeError(
+            f"--devices is {options.devices!r}, whose devices may be real, and the conformance fixtures are asked for; "
+            "expected fixtures beside a rack of its own only (contract mcp_conformance, section 4); give a device "
+            "list, or leave --conformance-fixtures out"
+        )
 
 
 class _WithRackLog:

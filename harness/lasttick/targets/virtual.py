@@ -9,12 +9,12 @@ import asyncio
 import functools
 import os
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx
 
@@ -53,12 +53,19 @@ if TYPE_CHECKING:
     from lasttick.targets.gateway.options import GatewayOptions, GatewayPart
     from lasttick.targets.gateway.secrets import Secrets
     from lasttick.targets.lineup.options import LineupOptions, LineupPart
+    from lasttick.targets.soak import Soak
     from lasttick.targets.vaultclaw.catalog_rung import CatalogRung
     from lasttick.targets.vaultclaw.options import VaultParts
 
 RACK = "127.0.0.1:7001"
 CLOUD = "127.0.0.1:7002"
 FIRST_HOST_PORT = 8765
+
+
+class Closes(Protocol):
+    """Something that must not outlive its world."""
+
+    def close(self) -> None: ...
 
 
 @dataclass(slots=True)
@@ -116,6 +123,7 @@ class VirtualWorld(World):
         )
         self._log: list[LogEntry] = []
         self._heard: list[HeardLog] = []
+        self._others: list[Closes] = []
         self._racks: dict[str, tuple[Rack, str]] = {}
         self._leases: FakeLeases | None = None
         self._runs: dict[str, int] = {}
@@ -200,6 +208,16 @@ class VirtualWorld(World):
     def busy_tracker(self, ttl_s: float | None = None) -> McpBusyTracker:
         return McpBusyTracker(clock=self.clock, ttl_seconds=ttl_s or self.ttl_s)
 
+    def soak(
+        self,
+        options: Mapping[str, Any],
+        on_log: Callable[[RackEntry], None],
+        on_cloud: Callable[[str, dict[str, Any]], None],
+    ) -> Soak:
+        from lasttick.targets.soak import Soak, SoakOptions
+
+        return Soak(self, SoakOptions(**options), on_log, on_cloud)
+
     def tool_client(self) -> ClientRung:
         from lasttick.targets.gateway.client import ClientRung
 
@@ -252,9 +270,13 @@ class VirtualWorld(World):
         self._heard.append(HeardLog())
         return self._heard[-1]
 
+    def until_closed(self, part: Closes) -> None:
+        """Close that too, at the end of this world."""
+        self._others.append(part)
+
     async def _close_parts(self) -> None:
-        for log in self._heard:
-            log.close()
+        for part in (*self._heard, *self._others):
+            part.close()
         for rack, _ in self._racks.values():
             rack.close()
         if self._cloud is not None:
@@ -298,7 +320,7 @@ class VirtualHost:
         self._main: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
         # Its way out has a switch of its own: a killed host reaches nobody any more.
-        self._outside = _Cable(world.transport())
+        self._outside = Cable(world.transport())
         self._link: Link | None = None
 
     async def start(self) -> Ready:
@@ -315,6 +337,8 @@ class VirtualHost:
                 max_call_s=options.max_call_s,
                 session_idle_s=options.session_idle_s,
                 json_response=not options.sse,
+                conformance_fixtures=options.fixtures,
+                open_door=options.open_door,
                 stateless_handles=options.stateless_handles,
                 cloud_url=world._cloud.url if world._cloud else None,
                 **options.extra,
@@ -411,7 +435,7 @@ class _AheadClock:
         await self._clock.sleep(seconds)
 
 
-class _Cable(httpx.AsyncBaseTransport):
+class Cable(httpx.AsyncBaseTransport):
     """A transport that can be pulled out: open requests stay unanswered, new ones are refused."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport) -> None:

@@ -9,7 +9,7 @@ import asyncio
 import random
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from lasttick.targets.lease_server import SharedLeases
     from lasttick.targets.lineup.handle import Lineup
     from lasttick.targets.lineup.options import LineupOptions, LineupPart
+    from lasttick.targets.soak import Soak
     from lasttick.targets.vaultclaw.catalog_rung import CatalogRung
     from lasttick.targets.vaultclaw.fakes import FakeHandle, Vaultd
     from lasttick.targets.vaultclaw.handle import Vaultclaw
@@ -278,6 +279,17 @@ class World(ABC):
     def busy_tracker(self, ttl_s: float | None = None) -> McpBusyTracker:
         """The reference's `McpBusyTracker` on this world's clock (memory rung)."""
         raise Inconclusive(f"a busy tracker of its own exists in virtual mode only, not in {self.mode} mode")
+
+    def soak(
+        self,
+        options: Mapping[str, Any],
+        on_log: Callable[[Any], None],
+        on_cloud: Callable[[str, dict[str, Any]], None],
+    ) -> Soak:
+        """A host agent with its rack and its cloud, made for a long time. Options: the fields of
+        `lasttick.targets.soak.SoakOptions`. `on_log` and `on_cloud` hear what devices and cloud write.
+        """
+        raise Inconclusive(f"a soak exists in virtual mode only, not in {self.mode} mode")
 
     def tool_client(self) -> ClientRung:
         """The agent's gateway client by itself, before a platform that is not ours (memory rung)."""

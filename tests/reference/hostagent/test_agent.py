@@ -457,7 +457,7 @@ def test_other_hosts_are_refused(tmp_path: Path, host: str) -> None:
         ("port", 65_536),
         ("port", True),
         ("port", 80.0),
-        ("claim_wait_s", 61),
+        ("claim_wait_s", 301),
         ("assignments_max", 0),
         ("cloud_url", ""),
         ("cloud_url", "cloud:80"),

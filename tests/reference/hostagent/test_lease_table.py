@@ -273,7 +273,7 @@ SEAMS: dict[str, tuple[Any, str, Any]] = {
     "acquire-ignores-expiry": (lease, "answer", answer_without_expiry),
     "renew-touches-all-devices": (LeaseTable, "_touch", touch_all),
     "session-end-under-call": (lease, "goes_at_once", lambda record: True),
-    "renew-resurrects-dead-session": (LeaseTable, "_bury", lambda self, holder: None),
+    "renew-resurrects-dead-session": (LeaseTable, "_bury", lambda self, now_ns, holder: None),
     "only-one-assignment-seen": (LeaseTable, "_grant", grant_and_see_one_assignment),
 }
 

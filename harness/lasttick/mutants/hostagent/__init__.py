@@ -1,6 +1,6 @@
 """Wrong host agents, by topic. Ids are those of the contract's rulings where a ruling names one."""
 
-from lasttick.mutants.hostagent import access, calls, console, habits, handles, hosts, lease
+from lasttick.mutants.hostagent import access, calls, console, habits, handles, hosts, lease, official, soak
 
 MUTANTS = [
     *access.MUTANTS,
@@ -10,4 +10,6 @@ MUTANTS = [
     *handles.MUTANTS,
     *hosts.MUTANTS,
     *lease.MUTANTS,
+    *official.MUTANTS,
+    *soak.MUTANTS,
 ]

@@ -355,7 +355,7 @@ MUTANTS: list[Mutant] = [
         ruling=6,
         text="no tombstone: what is left of an ended session takes a device again",
         killed_by=ENDS + "an-ended-holder-never-holds-again",
-        patch=lambda seam: seam.replace(LeaseTable, "_bury", lambda self, holder: None),
+        patch=lambda seam: seam.replace(LeaseTable, "_bury", lambda self, now_ns, holder: None),
     ),
     Mutant(
         "hostagent/lost-session-keeps-lease",

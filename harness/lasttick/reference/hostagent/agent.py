@@ -10,10 +10,13 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
 
 import httpx
 from fastapi import FastAPI
+from mcp.server.lowlevel import Server
 
+from lasttick import __version__
 from lasttick.model import same_origin
 from lasttick.model.address import is_loopback
 from lasttick.ports import Clock, DriverError, Drivers, Entropy, LeaseStore, StoreUnavailable
@@ -28,7 +31,7 @@ from lasttick.reference.hostagent.console_tasks import TaskLog, WatchedExecutor
 from lasttick.reference.hostagent.devices import DeviceManager
 from lasttick.reference.hostagent.heartbeat import HeartbeatLoop
 from lasttick.reference.hostagent.instance_lock import InstanceLock
-from lasttick.reference.hostagent.mcp_server import McpEndpoint, McpOptions
+from lasttick.reference.hostagent.mcp_server import HolderOf, McpEndpoint, McpOptions
 from lasttick.reference.hostagent.memory_store import MemoryLeaseStore
 from lasttick.reference.hostagent.start_error import StartError
 from lasttick.reference.hostagent.status_board import Look
@@ -45,7 +48,8 @@ class HostAgent:
 
     `app`'s lifespan enters `running()` unless it is entered already, so `uvicorn.run(agent.app)` is enough; a command
     line enters it first, to show a StartError without a traceback. An agent runs once: build a new one to start again.
-    `cloud_transport`: how the cloud is reached, httpx's own when None. `store`: in memory when None.
+    `cloud_transport`: how the cloud is reached, httpx's own when None. `store`: in memory when None. `resolver`: who a
+    call is from, where there are no HTTP headers to tell.
     Raises ConfigError.
     """
 
@@ -58,11 +62,12 @@ class HostAgent:
         entropy: Entropy,
         cloud_transport: httpx.AsyncBaseTransport | None = None,
         store: LeaseStore | None = None,
+        resolver: HolderOf | None = None,
     ) -> None:
         config.check()
         self.config = config
         self.manager = DeviceManager()
-        self.store: LeaseStore = MemoryLeaseStore(clock, config.ttl_s) if store is None else store
+        self.store: LeaseStore = MemoryLeaseStore(clock, config.ttl_s, config.max_call_s) if store is None else store
         self.instance_lock = InstanceLock(config.identity_dir)
         self._drivers = drivers
         self._clock = clock
@@ -83,10 +88,16 @@ class HostAgent:
                 session_idle_s=config.session_idle_s,
                 port=config.port or None,
                 extra_host=None if is_loopback(config.host) else config.host,
+                open_door=config.open_door,
                 stateless_handles=config.stateless_handles,
+                version=__version__,
             ),
             entropy=entropy,
+            fit=_fixtures(config, entropy),
+            resolver=resolver,
         )
+        if config.open_door:
+            logger.warning("the door of /mcp is open: nobody is asked for a token (a test build)")
         self._tasks = TaskLog(clock)
         here = same_origin.served(config.port or None, None if is_loopback(config.host) else config.host)
         self._console = Console(sight=self._sight, here=here, clock=clock, entropy=entropy)
@@ -204,6 +215,15 @@ class HostAgent:
             tasks=self._tasks.rows(),
             tasks_key=self._tasks.version,
         )
+
+
+def _fixtures(config: HostAgentConfig, entropy: Entropy) -> Callable[[Server[Any]], None] | None:
+    if not config.conformance_fixtures:
+        return None
+    # Here and nowhere else: what is not asked for is not even loaded.
+    from lasttick.reference.conformance.profile import ConformanceFixtures
+
+    return ConformanceFixtures(entropy).fit
 
 
 async def _bounded(close: Callable[[], Awaitable[object]], what: str) -> None:

@@ -19,6 +19,7 @@ ALLOW_VARIABLE = "HOST_AGENT_CONSOLE_ALLOW_NON_LOOPBACK"
 IDENTITY_VARIABLE = "HOST_AGENT_IDENTITY_PATH"
 SECONDS_MAX = 1e9
 WHERE = "contract world, host agent's surface"
+SUITE = "contract mcp_conformance, section 4"
 
 
 class ConfigError(StartError):
@@ -46,6 +47,10 @@ class HostAgentConfig:
     cloud_url: str | None = None
     claim_wait_s: int = 20
     assignments_max: int = 16
+    conformance_fixtures: bool = False
+    """A test build: what the official MCP conformance suite calls is served beside the tools."""
+    open_door: bool = False
+    """Nobody is asked for a token; with `conformance_fixtures` on loopback only."""
     stateless_handles: bool = True
     """Clients without a session hold devices by lease handles (ruling HA-7); off: the leased tools refuse them."""
 
@@ -68,7 +73,7 @@ class HostAgentConfig:
             value = getattr(self, name)
             if not _is_number(value) or not 0 < value <= SECONDS_MAX:
                 raise _wrong(name, value, f"a number of seconds above 0 and up to {SECONDS_MAX:g}")
-        for name, low, high in (("port", 0, 65_535), ("claim_wait_s", 0, 60), ("assignments_max", 1, 10_000)):
+        for name, low, high in (("port", 0, 65_535), ("claim_wait_s", 0, 300), ("assignments_max", 1, 10_000)):
             value = getattr(self, name)
             if type(value) is not int or not low <= value <= high:
                 raise _wrong(name, value, f"a whole number from {low} to {high}")
@@ -81,6 +86,18 @@ class HostAgentConfig:
                 f"host {self.host!r} can be reached from other machines",
                 f"a loopback host, or both --allow-non-loopback and {ALLOW_VARIABLE}=1 ({WHERE}; HA-01)",
                 "use 127.0.0.1, or set both switches if you mean it",
+            )
+        if self.open_door and not self.conformance_fixtures:
+            raise ConfigError(
+                "the door is to be open without the conformance fixtures",
+                f"an open door in a test build only ({SUITE})",
+                "add --conformance-fixtures, or leave --open-door out",
+            )
+        if self.conformance_fixtures and not is_loopback(self.host):
+            raise ConfigError(
+                f"host {self.host!r} can be reached from other machines, and the conformance fixtures are asked for",
+                f"fixtures on loopback only ({SUITE})",
+                "use 127.0.0.1, or leave --conformance-fixtures out",
             )
 
 

@@ -5,6 +5,10 @@ ordered dict by last use, since the TTL is one constant: a use moves a lease to 
 front and no call looks at the others. Pinned leases and cloud holds are not in it, because time does not free them.
 Sweeping only frees memory: every answer asks the rule, never whether a record still lies there.
 
+Ended holders are refused for ever, but not remembered for ever: a session's id is unguessable, never given out again
+and answered 404 by the transport itself, so a tombstone need only outlast the calls that were under way when its
+session ended. See `ENDED_KEEP_TTLS` and `ENDED_KEPT`.
+
 Not thread-safe and without a clock: `memory_store` brings the lock and the time. Source: rulings HA-1 to HA-6, HA-8.
 """
 
@@ -15,6 +19,11 @@ from typing import Protocol
 
 from lasttick.model import lease
 from lasttick.model.lease import Answer, Decision, Granted, Holder, HolderKind, Lease, LeaseView, Refused
+
+ENDED_KEEP_TTLS = 60
+"""A tombstone stays this many TTLs, and twice as long as a call may be under way."""
+ENDED_KEPT = 1_024
+"""And it stays, however old, while it is among so many youngest: a cloud may hand out an assignment twice, late."""
 
 
 class Line(Protocol):
@@ -36,14 +45,16 @@ class LeaseTable:
     `end_holder` grows with that holder's own; `busy` and `snapshot` with all.
     """
 
-    def __init__(self, ttl_ns: int) -> None:
+    def __init__(self, ttl_ns: int, max_call_ns: int = 0) -> None:
         self.ttl_ns = ttl_ns
         self.lines: dict[str, Line] = {}
         """Devices with somebody waiting, filled by the busy tracker: nobody passes a line (ruling HA-16)."""
         self._leases: dict[str, Lease] = {}
         self._idle: OrderedDict[str, Lease] = OrderedDict()
         self._held_by: dict[Holder, dict[str, Lease]] = {}
-        self._ended: set[Holder] = set()
+        self._ended: dict[Holder, int] = {}
+        """Tombstones, oldest first, and since when they stand."""
+        self._ended_keep_ns = max(ENDED_KEEP_TTLS * ttl_ns, 2 * max_call_ns)
         self._fence = 0
         self._sweep_ns = 0
 
@@ -125,7 +136,7 @@ class LeaseTable:
         device_ids = sorted(r.device_id for r in records if lease.held(r, now_ns, self.ttl_ns))
         for record in records:
             self._give_up(record)
-        self._bury(holder)
+        self._bury(now_ns, holder)
         for line in list(self.lines.values()):
             line.holder_ended(now_ns, holder)
         return device_ids
@@ -218,8 +229,16 @@ class LeaseTable:
         else:
             record.ended = True
 
-    def _bury(self, holder: Holder) -> None:
-        self._ended.add(holder)
+    def _bury(self, now_ns: int, holder: Holder) -> None:
+        self._ended[holder] = now_ns
+        # Two out for one in, as with the sweep: what came in a burst goes without anybody paying for all of it.
+        for _ in range(2):
+            oldest, since_ns = next(iter(self._ended.items()))
+            if not lease.forgettable(now_ns - since_ns, self._ended_keep_ns, len(self._ended) - ENDED_KEPT):
+                return
+            del self._ended[oldest]
+            if oldest in self._held_by:  # a call of it still runs, after all this time
+                self._ended[oldest] = now_ns
 
     def _drop(self, record: Lease) -> None:
         del self._leases[record.device_id]

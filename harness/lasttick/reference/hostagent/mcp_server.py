@@ -28,7 +28,7 @@ from lasttick.model import errors
 from lasttick.model.errors import ToolError
 from lasttick.model.lease import Holder
 from lasttick.ports import AsgiApp, Entropy, LeaseStore
-from lasttick.reference.hostagent import handles, in_flight, tools
+from lasttick.reference.hostagent import empty_lists, handles, in_flight, tools
 from lasttick.reference.hostagent.calls import LeasedCalls
 from lasttick.reference.hostagent.door import Door
 from lasttick.reference.hostagent.session_watch import Sessions, SessionWatch
@@ -60,6 +60,8 @@ class McpOptions:
     extra_host: str | None = None
     """One non-loopback host name or address, when both switches of HA-01 are set."""
     version: str = ""
+    open_door: bool = False
+    """No token is asked for: only for the MCP conformance suite, which can send none."""
     stateless_handles: bool = True
     """Clients without a session may hold devices by a lease handle."""
 
@@ -124,7 +126,8 @@ class McpEndpoint:
 
     An endpoint runs once: the SDK's session manager cannot be started again. `verify` is the door's question about a
     token; `entropy` makes lease handles, without it there are none; `resolver` says who a call is from, in
-    place of `holder_of`, on transports that have no headers.
+    place of `holder_of`, on transports that have no headers; `fit` may put more onto the SDK's server before it runs
+    (the fixtures of a test build).
     """
 
     def __init__(
@@ -136,6 +139,7 @@ class McpEndpoint:
         options: McpOptions | None = None,
         entropy: Entropy | None = None,
         resolver: HolderOf | None = None,
+        fit: Callable[[Server[Any]], None] | None = None,
     ) -> None:
         options = options or McpOptions()
         self._calls = calls
@@ -156,6 +160,9 @@ class McpEndpoint:
             on_call_tool=self._call_tool,
         )
         self.server.middleware[:] = [self._on_message]
+        empty_lists.fit(self.server)
+        if fit is not None:
+            fit(self.server)
         self._manager = StreamableHTTPSessionManager(
             self.server,
             json_response=options.json_response,
@@ -167,7 +174,8 @@ class McpEndpoint:
         self._in_flight = in_flight.InFlight(
             StreamableHTTPASGIApp(self._manager), session_of, max_body_bytes=options.max_body_bytes
         )
-        self.app: AsgiApp = Door(SessionWatch(self._in_flight, session_of, self.sessions), verify)
+        watched = SessionWatch(self._in_flight, session_of, self.sessions)
+        self.app: AsgiApp = watched if options.open_door else Door(watched, verify)
         self.routes: list[BaseRoute] = routes(self.app)
         for name in SDK_LOGGERS:
             logging.getLogger(name).addFilter(_SHORTEN)

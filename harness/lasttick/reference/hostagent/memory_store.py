@@ -25,7 +25,7 @@ class MemoryLeaseStore:
     Raises ValueError for a TTL that is not a positive, finite number of seconds.
     """
 
-    def __init__(self, clock: Clock, ttl_s: float = 60.0) -> None:
+    def __init__(self, clock: Clock, ttl_s: float = 60.0, max_call_s: float = 0.0) -> None:
         if not (math.isfinite(ttl_s) and ttl_s > 0):
             raise ValueError(
                 f"lease TTL is {ttl_s!r} s. It must be a positive, finite number of seconds "
@@ -34,7 +34,7 @@ class MemoryLeaseStore:
         self.clock = clock
         self.lock = Lock()
         self.now_ns = self.age_source(clock)
-        self.table = LeaseTable(round(ttl_s * 1e9))
+        self.table = LeaseTable(round(ttl_s * 1e9), round(max_call_s * 1e9))
         self._ttl_s = ttl_s
 
     @staticmethod

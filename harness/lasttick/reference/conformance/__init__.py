@@ -1,0 +1,1 @@
+"""What does the official MCP conformance suite call beside a server's own tools? Loaded only if a start says so."""

@@ -1,0 +1,1 @@
+"""Long runs, collected only when named: pytest scenarios/soak"""
