@@ -407,6 +407,29 @@ async def test_a_restarted_host_is_let_in_by_phones_that_knew_larger_tokens(worl
     expect_served(await bob.tap("phone-1"), "bob, after the restart")
 
 
+@scenario("HA-15", sees=("hand-over",))
+@pytest.mark.parametrize("call", ["idle", "running"])
+async def test_a_host_that_stops_gives_back_what_it_holds(world: World, call: str) -> None:
+    """A host is stopped in an orderly way. Its sessions' leases go with it, for the other host too: an agent there is
+    served at once, or, when a call still runs on the phone, as soon as the phone reports its end."""
+    here, there = await two_hosts(world)
+    alice, bob = await here.client("alice"), await there.client("bob")
+    phone = world.device("phone-1")
+    if call == "idle":
+        expect_served(await alice.tap("phone-1"), "alice")
+    else:
+        await phone.slow("tap", 2 * world.ttl_s)
+        alice.begin_tap("phone-1")
+        await moving(world, phone)
+        await phone.slow("tap", 0)
+    await here.stop()
+    if call == "running":
+        expect_reason(await bob.tap("phone-1"), "driver_stuck", "bob, while the phone acts for the stopped host")
+        await world.until(phone.log[0].t_s + 2 * world.ttl_s)
+        await out_of_quarantine(world, there, "phone-1")
+    expect_served(await bob.tap("phone-1"), "bob, after the other host has stopped")
+
+
 Act = Literal["tap", "leave", "end", "hold", "release", "cut", "mend", "kill", "restart"]
 
 

@@ -133,6 +133,11 @@ def keeps_what_has_ended(right: Wrap) -> Wrap:
     return end_use
 
 
+async def ends_elsewhere(self: SharedLeaseStore, holder: Holder) -> list[str]:
+    """What an ended session held is left to its TTL."""
+    return []
+
+
 # -- the rule of the store
 
 
@@ -297,6 +302,13 @@ MUTANTS = [
         "A holder whose call runs at one host is let in at another.",
         f"{TWO}one-holder-at-two-hosts-does-not-overlap",
         lambda seam: seam.wrap(shared_lease, "take", any_host),
+    ),
+    Mutant(
+        "hostagent/stopped-host-keeps-its-leases",
+        "HA-15",
+        "What the sessions of a stopped host held stays held in the shared store.",
+        f"{TWO}a-host-that-stops-gives-back-what-it-holds[idle]",
+        lambda seam: seam.replace(SharedLeaseStore, "end_holder", ends_elsewhere),
     ),
     Mutant(
         "hostagent/tombstone-not-shared",

@@ -2,7 +2,7 @@
 
 The official suite asks every server for its resources and prompts, and so do many clients before they look at the
 answer to `initialize`. That answer does not announce them: a real agent that reads it offers its model four more tools
-that find nothing. Revision 2026-07-28 has no `initialize`, and the suite wants its `server/discover` to announce what is
+that find nothing. Revision 2026-07-28 has no `initialize`, and the suite wants `server/discover` to announce what is
 answered. Source: contract mcp_conformance, section 4 (what a server must pass without fixtures); HA-21.
 """
 
