@@ -21,7 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import RedirectResponse, Response
 
-from lasttick.model import errors, login_limit, same_origin
+from lasttick.model import login_limit, same_origin
 from lasttick.model.login_limit import Tries
 from lasttick.model.same_origin import Served
 from lasttick.ports import Clock, Entropy, StoreUnavailable
@@ -93,8 +93,8 @@ class Console:
         status, headers = (error.status_code, error.headers) if isinstance(error, HTTPException) else (500, None)
 
         async def nothing(request: Request) -> Response:
-            what = f"{request.method} {errors.shown(request.url.path)} is nothing here"
-            return _error(status, f"{what}; expected the console at / or MCP at /mcp; open /", headers)
+            said = f"nothing here for {request.method} ({status}); expected the console at / or MCP at /mcp; open /"
+            return _error(status, said, headers)
 
         return await self._guarded(nothing)(request)
 
