@@ -76,6 +76,9 @@ async def test_every_answer_keeps_strangers_out(world: World) -> None:
         answers = [await client.get(path) for client in (http, console) for path in ("/", "/console.js", "/api/status")]
         answers += [await http.get("/console.css"), await fill_in(http, "no"), await fill_in(http, "no", origin="null")]
         answers += [await knock(http)]
+        nowhere = [await http.get("/nowhere"), await http.request("OPTIONS", "/"), await http.put("/login")]
+        assert [answer.status_code for answer in nowhere] == [404, 405, 405]
+        answers = nowhere + answers
         for answer in answers:
             what = f"{answer.request.method} {answer.request.url.path} ({answer.status_code})"
             policy = answer.headers.get("content-security-policy", "")
@@ -90,7 +93,7 @@ async def test_every_answer_keeps_strangers_out(world: World) -> None:
             rest = answer.text.replace("http://www.w3.org/2000/svg", "")
             assert "//" not in rest.replace("// ", ""), f"{answer.request.url.path} names another address"
         port = httpx.URL(host.console_url).port
-        for path in ("/", "/api/status", "/api/events"):
+        for path in ("/", "/api/status", "/api/events", "/nowhere"):
             for name in (f"evil.example:{port}", f"127.0.0.1.evil.example:{port}", "127.0.0.1:1", ""):
                 refused = await console.get(path, headers={"host": name})
                 assert refused.status_code in (400, 421), f"Host {name!r} at {path} gave {refused.status_code}"
@@ -356,6 +359,13 @@ async def test_the_page_shows_what_the_cloud_had_done(world: World) -> None:
 # -- in a real browser -------------------------------------------------------------------------------------------------
 
 
+SAID_BY_THE_LINK = """() => {
+    window.linkSaid = [];
+    const text = document.getElementById("link-text");
+    new MutationObserver(() => window.linkSaid.push(text.textContent)).observe(text, { childList: true });
+}"""
+
+
 async def log_in_by_keyboard(host: Any, tab: Any) -> None:
     """Whoever opens the page types and presses Enter: the field has the focus."""
     await tab.goto(host.console_url)
@@ -445,3 +455,27 @@ async def test_on_a_phone_and_in_the_dark(world: World) -> None:
     assert not dialogs
     assert not browser.errors, browser.errors
     assert (await call).ok
+
+
+@scenario("HA-17", needs=("browser",))
+async def test_a_page_that_hears_nothing_asks_again(world: World) -> None:
+    """Chromium. The connection of an open page dies on the way, as when a phone leaves one network for another: nobody
+    reports it. After 40 s without a word the page says so, asks again, and follows what happens as before."""
+    host = await world.hostagent(devices=["phone-1"], ttl_s=world.ttl_s * 4)
+    browser = await world.browser()
+    tab = await browser.page()
+    await tab.clock.install()
+    await log_in_by_keyboard(host, tab)
+    streams = f"{host.console_url}/api/events"
+    before = browser.asked.count(streams)
+    await tab.evaluate(SAID_BY_THE_LINK)
+    await tab.clock.fast_forward(41_000)
+    await tab.wait_for_function("() => window.linkSaid.includes('live')")
+    said = await tab.evaluate("window.linkSaid")
+    assert said[0] == "no news for 40 s, trying again", f"the page said {said}"
+    assert len(said) == 2, f"whoever does not see it was told {said}"
+    assert browser.asked.count(streams) == before + 1
+    alice = await host.client("alice")
+    assert (await alice.tap("phone-1")).ok
+    await tab.locator("#leases .row").wait_for()
+    assert not browser.errors, browser.errors

@@ -2,8 +2,11 @@
 
 A few wrong passwords are a person's slips and cost nothing. From then on each one shuts the door for twice as long as
 the one before, up to a minute. While it is shut nothing is compared: the right password is refused exactly as a wrong
-one, or the answer would tell which it was. A try at a shut door neither counts nor keeps it shut for longer, so that
-nobody can be locked out for ever by somebody who goes on knocking; and a quarter of an hour of quiet forgets all.
+one, or the answer would tell which it was. A try at a shut door neither counts nor keeps it shut for longer: whoever
+is first when it opens gets in. A quarter of an hour of quiet forgets all.
+
+There is one door for all, so a program on this machine that tries without a pause can be first every time. It learns
+nothing, and whoever is logged in stays so; whoever is not has to end that program.
 """
 
 from __future__ import annotations

@@ -22,8 +22,13 @@ class Served:
     port: int | None
 
 
+def extra_host(host: str) -> str | None:
+    """The name to serve besides the usual ones, for who listens at `host`: 127.0.0.2 is loopback, and none of them."""
+    return None if host in LOOPBACK or f"[{host}]" in LOOPBACK else host
+
+
 def served(port: int | None, extra_host: str | None) -> Served:
-    """Loopback, and one more host if both switches of HA-01 say so."""
+    """Loopback, and one more host: another address of it, or what both switches of HA-01 allow."""
     if extra_host is None:
         return Served(LOOPBACK, port)
     bare = ":" in extra_host and not extra_host.startswith("[")

@@ -169,6 +169,23 @@ def test_a_lease_shows_in_the_status_and_goes_after_the_ttl(tmp_path: Path) -> N
     run(tmp_path, body)
 
 
+@pytest.mark.parametrize(
+    ("host", "name"), [("127.0.0.2", "127.0.0.2"), ("::1", "[::1]"), ("localhost", "localhost"), ("127.0.0.1", "[::1]")]
+)
+def test_every_loopback_host_that_may_be_given_is_served(tmp_path: Path, host: str, name: str) -> None:
+    """Whoever listens at 127.0.0.2 answers under that name, at both doors, and still under no foreign one (HA-01)."""
+
+    async def body(site: Site) -> None:
+        async with site.agent(host=host).running() as agent:
+            for served, status in ((name, 200), ("evil.example", 421), ("127.0.0.3", 421)):
+                site.http.headers["host"] = f"{served}:8765"
+                assert (await site.http.get("/")).status_code == status, served
+                answer = await site.post(agent, {"id": 0, "method": "initialize", "params": INITIALIZE})
+                assert answer.status_code == status, served
+
+    run(tmp_path, body)
+
+
 # -- start
 
 

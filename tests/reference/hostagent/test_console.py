@@ -212,8 +212,7 @@ def test_no_pages_that_nobody_asked_for() -> None:
     async def body(http: httpx.AsyncClient, console: Console, clock: Clock) -> None:
         for path in ("/docs", "/redoc", "/openapi.json", "/console.html", "/login.html", "/api"):
             assert (await http.get(path)).status_code == 404
-        for path in ("/login", "/logout"):
-            assert (await http.get(path)).status_code == 405
+        assert (await http.get("/logout")).status_code == 405
 
     run(body)
 
@@ -233,3 +232,26 @@ def test_the_rows_of_mcp_leases() -> None:
         {"device_id": "c", "session": "short", "held_s": 50.0, "ttl_left_s": 60.0, "in_flight": 2},
     ]
     assert whole not in repr(rows)
+
+
+def test_a_refused_form_leaves_no_dead_end() -> None:
+    """The browser stands at /login then; who loads that address anew sees the form, not an error."""
+
+    async def body(http: httpx.AsyncClient, _: Console, __: Clock) -> None:
+        answer = await http.get("/login")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+
+    run(body)
+
+
+def test_what_is_not_here_is_said_in_three_parts() -> None:
+    async def body(http: httpx.AsyncClient, _: Console, __: Clock) -> None:
+        for method, path, status in (("GET", "/nowhere", 404), ("GET", "//login", 404), ("PUT", "/", 405)):
+            answer = await http.request(method, f"http://127.0.0.1:8765{path}")
+            assert answer.status_code == status
+            assert answer.json()["error"].startswith(f"nothing here for {method} ({status}); expected ")
+            assert answer.headers.get("x-frame-options") == "DENY"
+            assert ("allow" in answer.headers) == (status == 405)
+        assert (await http.get("/nowhere", headers={"host": "evil.example:8765"})).status_code == 421
+
+    run(body)

@@ -189,6 +189,21 @@ def test_looking_takes_a_fifth_of_the_time_at_most() -> None:
     run(body)
 
 
+def test_looks_stay_that_rare_while_leases_end_one_after_the_other() -> None:
+    """Hundreds of leases of thousands of devices: one ends during every look. Sessions still end at their instant."""
+
+    async def body(site: Site) -> None:
+        site.takes_s, site.next_ns = 1.5, 0
+        session = site.sessions.log_in("")
+        reader = site.watch(session)
+        await asyncio.sleep(75)
+        assert site.looks <= 2 + 75 / (5 * 1.5), f"{site.looks} looks of 1.5 s in 75 s"
+        await asyncio.sleep(SESSION_NS / S - 75 + 1.6)
+        assert reader.events[-1][1] == "over"
+
+    run(body, bound_s=50_000)
+
+
 def test_room_is_bounded_by_session_and_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console_events, "STREAMS_MAX", 5)
     monkeypatch.setattr(console_events, "STREAMS_PER_SESSION_MAX", 3)

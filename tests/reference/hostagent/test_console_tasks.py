@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from starlette.responses import JSONResponse
 
 from lasttick.reference.hostagent import console_tasks
 from lasttick.reference.hostagent.assignments import SUCCEEDED, Assignment, AssignmentExecutor, Outcome
@@ -64,3 +65,15 @@ def test_each_end_is_told(ends: Outcome | None, status: str, reason: str | None,
     asyncio.run(main())
     (row,) = tasks.rows()
     assert (row["status"], row["reason"]) == (status, reason)
+
+
+def test_what_the_cloud_calls_things_can_be_shown_and_is_short() -> None:
+    """Lone surrogates, controls that turn the line round, ids of any length: one such row would stop `/api/status`."""
+    tasks = TaskLog(Clock())  # type: ignore[arg-type]
+    entry = tasks.began(Assignment("a\ud800", "\u202e" + "d" * 1_000, ()))
+    tasks.ended(entry, "failed", "no \udfff on the screen")
+    (row,) = tasks.rows()
+    assert (row["assignment_id"], row["reason"]) == ("a\\ud800", "no \\udfff on the screen")
+    assert row["device_id"].startswith("\\u202edd")
+    assert len(row["device_id"]) < 100
+    assert JSONResponse(tasks.rows()).status_code == 200

@@ -170,6 +170,10 @@ async def _never_gone(self: Stream, receive: Any) -> None:
     await asyncio.Event().wait()
 
 
+async def _as_the_framework_does(self: Console, request: Any, error: Any) -> Any:
+    return JSONResponse({"detail": error.detail}, error.status_code)
+
+
 def _page_for_anybody(right: Any) -> Any:
     async def page(self: Console, request: Any) -> Any:
         return console_pages.dashboard(await self._status())
@@ -248,6 +252,12 @@ _ALL: list[tuple[str, str, Patch, str]] = [
         "page-may-be-framed",
         "The headers that keep strangers out are missing.",
         _replace(console, "add_headers", lambda answer: None),
+        HEADERS,
+    ),
+    (
+        "no-policy-where-nothing-is",
+        "What answers for pages that do not exist has none of the headers.",
+        _replace(Console, "_nothing_here", _as_the_framework_does),
         HEADERS,
     ),
     (

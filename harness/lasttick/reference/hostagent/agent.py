@@ -18,7 +18,6 @@ from mcp.server.lowlevel import Server
 
 from lasttick import __version__
 from lasttick.model import same_origin
-from lasttick.model.address import is_loopback
 from lasttick.ports import Clock, DriverError, Drivers, Entropy, LeaseStore, StoreUnavailable
 from lasttick.reference.hostagent import console_board, identity, predecessor, status_board, tokens
 from lasttick.reference.hostagent.calls import LeasedCalls
@@ -87,7 +86,7 @@ class HostAgent:
                 json_response=config.json_response,
                 session_idle_s=config.session_idle_s,
                 port=config.port or None,
-                extra_host=None if is_loopback(config.host) else config.host,
+                extra_host=same_origin.extra_host(config.host),
                 open_door=config.open_door,
                 stateless_handles=config.stateless_handles,
                 version=__version__,
@@ -99,7 +98,7 @@ class HostAgent:
         if config.open_door:
             logger.warning("the door of /mcp is open: nobody is asked for a token (a test build)")
         self._tasks = TaskLog(clock)
-        here = same_origin.served(config.port or None, None if is_loopback(config.host) else config.host)
+        here = same_origin.served(config.port or None, same_origin.extra_host(config.host))
         self._console = Console(sight=self._sight, here=here, clock=clock, entropy=entropy)
         self.app = FastAPI(
             lifespan=self._lifespan, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qs
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import RedirectResponse, Response
 
@@ -66,11 +67,13 @@ class Console:
             *[("GET", path, self.part) for path in console_pages.PARTS],
             ("GET", "/api/status", self.status),
             ("GET", "/api/events", self.events),
+            ("GET", "/login", self.home),
             ("POST", "/login", self.login),
             ("POST", "/logout", self.logout),
         ]
         for method, path, endpoint in routes:
             app.add_route(path, self._guarded(endpoint), methods=[method])
+        app.add_exception_handler(HTTPException, self._nothing_here)
 
     def _guarded(self, endpoint: Endpoint) -> Endpoint:
         """Who sent it is asked before anything else is; every answer has the headers of the pages."""
@@ -84,6 +87,16 @@ class Console:
             return answer
 
         return guarded
+
+    async def _nothing_here(self, request: Request, error: Exception) -> Response:
+        """No such page, or none for this method: the only errors of the app's own."""
+        status, headers = (error.status_code, error.headers) if isinstance(error, HTTPException) else (500, None)
+
+        async def nothing(request: Request) -> Response:
+            said = f"nothing here for {request.method} ({status}); expected the console at / or MCP at /mcp; open /"
+            return _error(status, said, headers)
+
+        return await self._guarded(nothing)(request)
 
     def _refusal(self, request: Request) -> Response | None:
         headers = request.headers
@@ -101,6 +114,10 @@ class Console:
         if not self.sessions.is_open(_presented(request)):
             return console_pages.login_page()
         return console_pages.dashboard(await self._status())
+
+    async def home(self, _: Request) -> Response:
+        """Where a refused form leaves the browser: an address that people load anew."""
+        return RedirectResponse("/", 303)
 
     async def part(self, request: Request) -> Response:
         return console_pages.part(request.url.path)
@@ -270,5 +287,5 @@ def _not_logged_in() -> Response:
     return _error(401, "not logged in; expected the cookie of POST /login; log in first")
 
 
-def _error(status: int, message: str) -> JSONResponse:
-    return JSONResponse({"error": message}, status)
+def _error(status: int, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"error": message}, status, headers)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from lasttick.model import errors
 from lasttick.ports import Clock
 from lasttick.reference.hostagent.assignments import Assignment, AssignmentExecutor, Outcome
 
 TASKS_MAX = 50
 REASON_CHARS_MAX = 300
-"""A reason is text from devices and screens: as long as they like."""
+"""A reason is text from devices and screens: as long as they like. Ids are the cloud's: `errors.shown` bounds them."""
 
 
 @dataclass(slots=True)
@@ -32,7 +33,8 @@ class TaskLog:
         self.version = 0
 
     def began(self, assignment: Assignment) -> Entry:
-        entry = Entry(assignment.assignment_id, assignment.device_id, self._clock.now_ns())
+        # As they may be shown: with one lone surrogate in an id no encoder would take the status any more.
+        entry = Entry(errors.shown(assignment.assignment_id), errors.shown(assignment.device_id), self._clock.now_ns())
         self._entries.insert(0, entry)
         del self._entries[TASKS_MAX:]
         self.version += 1
@@ -40,7 +42,7 @@ class TaskLog:
 
     def ended(self, entry: Entry, status: str, reason: str | None) -> None:
         entry.status, entry.ended_ns = status, self._clock.now_ns()
-        entry.reason = reason if reason is None or len(reason) <= REASON_CHARS_MAX else reason[:REASON_CHARS_MAX] + "…"
+        entry.reason = None if reason is None else _shortened(errors.sendable(reason))
         self.version += 1
 
     def rows(self) -> list[dict[str, Any]]:
@@ -57,6 +59,10 @@ class TaskLog:
             }
             for entry in self._entries
         ]
+
+
+def _shortened(reason: str) -> str:
+    return reason if len(reason) <= REASON_CHARS_MAX else reason[:REASON_CHARS_MAX] + "…"
 
 
 class WatchedExecutor(AssignmentExecutor):

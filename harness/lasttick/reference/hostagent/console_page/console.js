@@ -89,7 +89,7 @@
         ? board.ttl_s + " s from the end of the call"
         : Math.ceil(left) + " s left";
     }
-    if (source && performance.now() - heardMs > quietMs) link("lost", "no news for " + seconds((performance.now() - heardMs) / 1000));
+    if (source && performance.now() - heardMs > quietMs) anew();
   };
 
   const held = (status) => new Map(status.mcp_busy_devices.map((lease) => [lease.device_id, lease.session]));
@@ -134,12 +134,22 @@
   };
 
   // The stream was refused or cut: is there still a session? Without one this page is the login form.
-  const ask = () => fetch("/api/status").then(
+  const ask = () => fetch("/api/status", { signal: AbortSignal.timeout(quietMs) }).then(
     (answer) => (answer.status === 401 ? location.reload() : watch()),
     () => setTimeout(ask, retryMs),
   );
 
+  // The host says something every 15 s. A connection that died on the way, of a phone that left one network for
+  // another, is never reported as broken to who only listens: hang up and ask. Said once, not with every second.
+  const anew = () => {
+    link("lost", "no news for " + seconds(quietMs / 1000) + ", trying again");
+    source.close();
+    source = null;
+    ask();
+  };
+
   const watch = () => {
+    heardMs = performance.now();
     source = new EventSource("/api/events");
     source.addEventListener("open", heard);
     source.addEventListener("alive", heard);
@@ -151,7 +161,9 @@
     });
     source.addEventListener("error", () => {
       link("lost", "not connected, trying again");
-      if (source.readyState === EventSource.CLOSED) setTimeout(ask, retryMs);
+      if (source === null || source.readyState !== EventSource.CLOSED) return;
+      source = null;
+      setTimeout(ask, retryMs);
     });
   };
 
