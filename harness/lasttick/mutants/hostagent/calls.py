@@ -61,12 +61,12 @@ def lease_before_look(right: Wrap) -> Wrap:
     """Takes the lease first, then finds out whether there is such a device."""
 
     async def run(
-        self: LeasedCalls, holder: Holder | None, tool: str, arguments: Mapping[str, Any]
+        self: LeasedCalls, holder: Holder | None, tool: str, arguments: Mapping[str, Any], **named: Any
     ) -> dict[str, Any] | Any:
         device_id = arguments.get("device_id")
         if holder is not None and isinstance(device_id, str) and tool in tools.TOOLS and tools.TOOLS[tool].leased:
             await self._store.acquire(device_id, holder)
-        return await right(self, holder, tool, arguments)
+        return await right(self, holder, tool, arguments, **named)
 
     return run
 

@@ -11,7 +11,7 @@ from lasttick.model.errors import ToolError
 from lasttick.model.lease import Decision, Holder
 from lasttick.mutants import Mutant
 from lasttick.ports import Entropy
-from lasttick.reference.hostagent import handles
+from lasttick.reference.hostagent import handles, mcp_server
 from lasttick.reference.hostagent.calls import DriverCall, LeasedCalls
 from lasttick.reference.hostagent.mcp_server import McpEndpoint
 
@@ -103,6 +103,31 @@ def unchecked(meta: Mapping[str, Any] | None) -> str | None:
     return handle if isinstance(handle, str) and handle else None
 
 
+def failed_only(right: Wrap) -> Wrap:
+    """Gives the handle with `driver_error`, and forgets it when the call is stuck."""
+    return lambda error, handle: right(error, handle) if error.reason == "driver_error" else error
+
+
+def pinned_for_nobody(right: Wrap) -> Wrap:
+    """Where nobody has heard the handle, nobody unpins either."""
+
+    async def _unpin(self: LeasedCalls, call: DriverCall) -> None:
+        if call.handle is None or not call.answer.cancelled():
+            await right(self, call)
+
+    return _unpin
+
+
+def whatever_the_era(scope: Any) -> str | None:
+    """The session id of a request, also of one whose protocol knows no sessions."""
+    found = [value.decode("latin-1") for name, value in scope["headers"] if name == b"mcp-session-id"]
+    return found[0] if found else None
+
+
+async def kept_though_lost(self: LeasedCalls, call: DriverCall) -> None:
+    await self._store.end_use(call.device_id, call.holder)
+
+
 MUTANTS = [
     Mutant(
         id="hostagent/handle-guessable",
@@ -175,5 +200,37 @@ MUTANTS = [
         text="A lease handle that is no text counts as none, and the call takes a free device.",
         killed_by="hostagent/handles/a-wrong-handle-opens-nothing",
         patch=lambda seam: seam.replace(handles, "presented", unchecked),
+    ),
+    Mutant(
+        id="hostagent/stuck-first-call-keeps-its-handle",
+        breaks="HA-16",
+        ruling=7,
+        text="A first call that is stuck leaves the device leased when it returns, and tells nobody the handle.",
+        killed_by="hostagent/handle-ends/a-first-call-that-is-stuck-still-gives-its-handle",
+        patch=lambda seam: seam.wrap(errors, "with_handle", failed_only),
+    ),
+    Mutant(
+        id="hostagent/unheard-handle-pins-for-ever",
+        breaks="HA-16",
+        ruling=7,
+        text="A first call whose client has gone leaves the device pinned for ever, by a handle that nobody knows.",
+        killed_by="hostagent/handle-ends/a-first-call-is-dropped-at-each-turn",
+        patch=lambda seam: seam.wrap(LeasedCalls, "_unpin", pinned_for_nobody),
+    ),
+    Mutant(
+        id="hostagent/session-id-holds-in-the-modern-era",
+        breaks="HA-16",
+        ruling=7,
+        text="A request of the era without sessions that carries a session's id is taken for the session's.",
+        killed_by="hostagent/handle-ends/a-session-id-beside-a-handle-counts-for-nothing",
+        patch=lambda seam: seam.replace(mcp_server, "session_of", whatever_the_era),
+    ),
+    Mutant(
+        id="hostagent/lost-lease-is-kept",
+        breaks="HA-16",
+        ruling=7,
+        text="A lease whose token the device refuses is kept: asking anew is refused for a TTL, and to no holder's use.",
+        killed_by="hostagent/handle-ends/who-lost-the-phone-to-a-later-holder-may-ask-anew",
+        patch=lambda seam: seam.replace(LeasedCalls, "_unpin", kept_though_lost),
     ),
 ]

@@ -234,8 +234,14 @@ class LeasedCalls:
         return False
 
     async def _unpin(self, call: DriverCall) -> None:
-        """The driver has ended, well (`call.result`) or badly (`call.error`): the TTL runs from here (ruling 1)."""
+        """The driver has ended, well (`call.result`) or badly (`call.error`): the TTL runs from here (ruling 1).
+
+        A lease that the device does not honour is given back: kept, it would be refused there again and again, and a
+        caller whose first call this was has no handle to it.
+        """
         await self._store.end_use(call.device_id, call.holder)
+        if isinstance(call.error, ToolError) and call.error.reason == "lease_lost":
+            await self._store.release(call.device_id, call.holder)
 
     async def _perform(self, call: DriverCall) -> None:
         self._driving[call] = self._clock.now_ns() + self._max_call_ns
