@@ -21,7 +21,7 @@ KEYS = ["id", "unit", "n", "min", "median", "max", "floor", "ratio", "target", "
 
 @pytest.fixture(scope="module")
 def lease_report() -> dict[str, Any]:
-    return leases.measure([1, 3], [1, 2], TINY)
+    return leases.measure([1, 3], [1, 2], TINY, shared=())
 
 
 def check_shape(told: dict[str, Any], benchmark: str) -> None:
@@ -71,7 +71,7 @@ def test_the_page_holds_all_and_loads_nothing(lease_report: dict[str, Any]) -> N
 
 
 def test_the_page_of_one_number_of_sessions_has_no_width_to_draw_on() -> None:
-    html = page.page(leases.measure([2], [1], TINY))
+    html = page.page(leases.measure([2], [1], TINY, shared=()))
     assert 'points="nan' not in html
     assert html.count("<polyline") == 2 * 5 * 2
 

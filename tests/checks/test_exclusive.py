@@ -199,3 +199,108 @@ def test_a_caller_takes_its_own_turn(story: Any) -> None:
 def test_overlaps_of_different_callers_are_not_about_turns(story: Any) -> None:
     story.drive("alice", 0, 10).drive("bob", 9, 11).drive(None, 9, 11).drive(None, 9, 11)
     assert own_turn(story.events).verdict == "pass"
+
+
+# -- hosts that share a lease store
+
+
+def two(new_story: Any, end_s: float = 12) -> Any:
+    """Alice at host a taps from 10 on; bob is at host b."""
+    story = new_story(ttl_s=None).start(0, "a").start(0, "b")
+    story.open(1, "alice", "s1", host="a").open(1, "bob", "s2", host="b")
+    return story.drive("alice", 10, end_s)
+
+
+@pytest.mark.parametrize(("ticks", "verdict"), [(-1, "fail"), (0, "pass")])
+def test_a_paused_hosts_lease_goes_from_two_thirds_of_a_ttl_on(new_story: Any, ticks: int, verdict: str) -> None:
+    """It kept the lease of its running call at most a third of a TTL before the pause."""
+    story = two(new_story, end_s=30)
+    story.add(12, "a", "part.pause")
+    story.drive("bob", 52 + ticks * TICK_S, 53)
+    assert exclusive(story.events).verdict == verdict
+
+
+def test_another_hosts_pause_frees_nothing(new_story: Any) -> None:
+    story = two(new_story, end_s=30)
+    story.add(12, "b", "part.pause")
+    assert exclusive(story.drive("bob", 60, 61).events).verdict == "fail"
+
+
+def test_a_pause_shorter_than_the_lease_frees_nothing(new_story: Any) -> None:
+    story = two(new_story, end_s=30)
+    story.add(12, "a", "part.pause")
+    story.add(51.9, "a", "part.resume")
+    assert exclusive(story.drive("bob", 60, 61).events).verdict == "fail"
+
+
+def test_a_pause_lets_nobody_in_under_a_running_call(new_story: Any) -> None:
+    story = two(new_story, end_s=200)
+    story.add(12, "a", "part.pause")
+    assert exclusive(story.drive("bob", 150, 151).events).verdict == "fail"
+
+
+def test_a_pause_long_after_the_call_does_not_shorten_its_lease(new_story: Any) -> None:
+    story = two(new_story, end_s=12)
+    story.add(16, "a", "part.pause")
+    assert exclusive(story.drive("bob", 60, 61).events).verdict == "fail"
+
+
+def test_a_pause_before_the_call_was_asked_for_frees_nothing(new_story: Any) -> None:
+    story = new_story(ttl_s=None).start(0, "a").start(0, "b")
+    story.open(1, "alice", "s1", host="a").open(1, "bob", "s2", host="b")
+    story.add(2, "a", "part.pause")
+    story.add(60, "a", "part.resume")
+    story.drive("alice", 61, 62).drive("bob", 80, 81)
+    assert exclusive(story.events).verdict == "fail"
+
+
+def test_an_old_call_that_the_device_let_in_is_red(new_story: Any) -> None:
+    """Asked for before the pause, at the device after it, when bob has the device."""
+    story = new_story(ttl_s=None).start(0, "a").start(0, "b")
+    story.open(1, "alice", "s1", host="a").open(1, "bob", "s2", host="b")
+    story.add(2, "alice", "call.start", "c1", tool="tap", device_id="phone-1", arguments={"device_id": "phone-1"})
+    story.add(2, "a", "part.pause")
+    story.drive("bob", 70, 71)
+    story.add(72, "a", "part.resume")
+    story.drive("alice", 72, 73)
+    verdict = exclusive(story.events)
+    assert (verdict.verdict, verdict.t_s) == ("fail", 72.0)
+
+
+def test_a_call_asked_for_before_the_pause_and_let_in_after_it_holds_no_longer(new_story: Any) -> None:
+    """Nobody had the device meanwhile. The grant is older than the pause, and may be lost at any moment."""
+    story = new_story(ttl_s=None).start(0, "a").start(0, "b")
+    story.open(1, "alice", "s1", host="a").open(1, "bob", "s2", host="b")
+    story.add(2, "alice", "call.start", "c1", tool="tap", device_id="phone-1", arguments={"device_id": "phone-1"})
+    story.add(2, "a", "part.pause")
+    story.add(50, "a", "part.resume")
+    story.drive("alice", 50, 55).drive("bob", 62, 63)
+    assert exclusive(story.events).verdict == "pass"
+
+
+def test_a_host_that_is_killed_in_its_pause_holds_as_a_killed_one(new_story: Any) -> None:
+    story = two(new_story, end_s=30)
+    story.add(12, "a", "part.pause")
+    story.kill(13, "a").drive("bob", 31, 32)
+    assert exclusive(story.events).verdict == "pass"
+
+
+def test_a_store_that_forgot_frees_what_was_granted_before(new_story: Any) -> None:
+    story = two(new_story, end_s=12)
+    story.add(13, "leases", "store.lost")
+    assert exclusive(story.drive("bob", 14, 15).events).verdict == "pass"
+
+
+@pytest.mark.parametrize(("lost_s", "bob_s"), [(9.0, 14.0), (11.0, 11.5), (20.0, 14.0)])
+def test_a_store_that_forgot_lets_nobody_in_early(new_story: Any, lost_s: float, bob_s: float) -> None:
+    """Forgotten before the grant; a call that still runs; forgotten after bob came."""
+    story = two(new_story, end_s=12)
+    story.add(lost_s, "leases", "store.lost")
+    assert exclusive(story.drive("bob", bob_s, 15).events).verdict == "fail"
+
+
+def test_after_a_loss_the_older_holders_call_is_red_under_the_new_one(new_story: Any) -> None:
+    story = two(new_story, end_s=12)
+    story.add(13, "leases", "store.lost")
+    story.drive("bob", 14, 15).drive("alice", 16, 17)
+    assert exclusive(story.events).verdict == "fail"

@@ -131,6 +131,7 @@ def test_a_requirement_as_a_pattern_is_shown_the_way(capsys: pytest.CaptureFixtu
 def test_serve_hostagent_hands_every_option_on(asked: list[Any], tmp_path: Path) -> None:
     words = "--port 0 --host ::1 --allow-non-loopback --devices a=ios --only a --cloud http://c --ttl 1.5 --heartbeat 2"
     more = "--max-call 3 --session-idle 4 --sse --conformance-fixtures --open-door --mutant hostagent/wrapper-waits"
+    more += " --lease-store sqlite:x.db"
     assert execute(["serve", "hostagent", *words.split(), *more.split(), "--identity-dir", str(tmp_path)]) == 0
     assert asked == [
         {
@@ -146,6 +147,7 @@ def test_serve_hostagent_hands_every_option_on(asked: list[Any], tmp_path: Path)
             "max_call_s": 3.0,
             "session_idle_s": 4.0,
             "sse": True,
+            "lease_store": "sqlite:x.db",
             "conformance_fixtures": True,
             "open_door": True,
             "stateless_handles": True,

@@ -1,21 +1,27 @@
 """What every lease store must do, whatever it stores in: one small case per sentence of the port, on each store.
 
-A store that is added (SQLite, Redis, PostgreSQL) is added to STORES and to nothing else. Time is virtual and the store
-sees it only through its clock.
+Time goes where the story says, to the tick, and a store sees it only through its clock: memory and SQLite that of the
+host, the shared ones that of their server, here the same one. What a shared store does differently on purpose: a pin
+lasts while its host keeps it, so between two instants of a story the host keeps as often as it would in real time.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
-from lasttick.engine.clock import VirtualClock
-from lasttick.engine.loop import VirtualLoop, run_virtual
 from lasttick.model.lease import Granted, Holder, LeaseView, Refused
-from lasttick.ports import Clock, LeaseStore
+from lasttick.ports import LeaseStore
 from lasttick.reference.hostagent.memory_store import MemoryLeaseStore
+from lasttick.reference.hostagent.shared_store import KEEPS_PER_TTL, SharedLeaseStore
+from lasttick.reference.hostagent.sqlite_store import SqliteLeaseStore
+
+from .shared_servers import HandClock, need, opened
 
 TTL_S = 60.0
 TICK_S = 0.001
@@ -23,21 +29,64 @@ S = 1_000_000_000
 ALICE, BOB = Holder("mcp", "alice"), Holder("mcp", "bob")
 CLOUD, OTHER_CLOUD = Holder("cloud", "assignment-1"), Holder("cloud", "assignment-2")
 
-STORES: dict[str, Callable[[Clock], LeaseStore]] = {"memory": lambda clock: MemoryLeaseStore(clock, TTL_S)}
-
-Story = Callable[[LeaseStore, VirtualLoop], Awaitable[None]]
-Play = Callable[[Story], None]
+STORES = ["memory", "sqlite", "rule", "redis", "postgres"]
 
 
-@pytest.fixture(params=list(STORES))
+class Story:
+    """The time of one story, in seconds from its beginning."""
+
+    def __init__(self, clock: HandClock) -> None:
+        self._clock = clock
+        self.store: LeaseStore | None = None
+
+    def time(self) -> float:
+        return self._clock.t_us / 1e6
+
+    async def until(self, t_s: float) -> None:
+        """Let time go on; a host of a shared store keeps what runs there meanwhile."""
+        t_us, keep_us = round(t_s * 1e6), round(TTL_S * 1e6) // KEEPS_PER_TTL
+        while isinstance(self.store, SharedLeaseStore) and self._clock.t_us + keep_us < t_us:
+            self._clock.t_us += keep_us
+            await self.store.keep_all()
+        self._clock.t_us = t_us
+
+
+Told = Callable[[LeaseStore, Story], Awaitable[None]]
+Play = Callable[[Told], None]
+
+
+@asynccontextmanager
+async def a_store(kind: str, clock: HandClock) -> AsyncIterator[LeaseStore]:
+    if kind == "memory":
+        yield MemoryLeaseStore(clock, TTL_S)
+    elif kind == "sqlite":
+        with tempfile.TemporaryDirectory() as folder:
+            sqlite = SqliteLeaseStore(Path(folder) / "leases.db", clock, TTL_S)
+            try:
+                yield sqlite
+            finally:
+                sqlite.close()
+    else:
+        async with opened(kind, now_us=clock.now_us) as server:
+            store = SharedLeaseStore(server, clock, host="host-1", ttl_s=TTL_S)
+            async with store.running():
+                yield store
+
+
+@pytest.fixture(params=STORES)
 def play(request: pytest.FixtureRequest) -> Play:
     """Runs a story on a fresh store of one kind."""
+    if request.param in ("redis", "postgres"):
+        need(request.param)
 
-    def run(story: Story) -> None:
-        async def main(loop: VirtualLoop) -> None:
-            await story(STORES[request.param](VirtualClock(loop)), loop)
+    def run(told: Told) -> None:
+        async def main() -> None:
+            clock = HandClock()
+            story = Story(clock)
+            async with a_store(request.param, clock) as story.store:
+                await told(story.store, story)
 
-        run_virtual(main)
+        asyncio.run(main())
 
     return run
 
@@ -48,14 +97,14 @@ async def free(store: LeaseStore, device_id: str = "phone-1") -> bool:
 
 
 def test_ttl_is_told(play: Play) -> None:
-    async def story(store: LeaseStore, loop: VirtualLoop) -> None:
+    async def story(store: LeaseStore, loop: Story) -> None:
         assert store.ttl_s == TTL_S
 
     play(story)
 
 
 def test_acquire_takes_a_free_device_and_keeps_ones_own(play: Play) -> None:
-    async def story(store: LeaseStore, loop: VirtualLoop) -> None:
+    async def story(store: LeaseStore, loop: Story) -> None:
         assert await store.acquire("phone-1", ALICE) == Granted("phone-1", ALICE, fresh=True)
         assert await store.acquire("phone-1", ALICE) == Granted("phone-1", ALICE, fresh=False)
         assert await store.acquire("phone-1", BOB) == Refused("phone-1", ALICE, "held")
@@ -66,7 +115,7 @@ def test_acquire_takes_a_free_device_and_keeps_ones_own(play: Play) -> None:
 
 @pytest.mark.parametrize("late_s", [-TICK_S, 0.0, TICK_S])
 def test_free_exactly_at_ttl(play: Play, late_s: float) -> None:
-    async def story(store: LeaseStore, loop: VirtualLoop) -> None:
+    async def story(store: LeaseStore, loop: Story) -> None:
         await store.acquire("phone-1", ALICE)
         await loop.until(7)
         await store.acquire("phone-1", ALICE)
@@ -79,7 +128,7 @@ def test_free_exactly_at_ttl(play: Play, late_s: float) -> None:
 
 
 def test_an_expired_lease_is_fresh_for_its_last_holder_too(play: Play) -> None:
-    async def story(store: LeaseStore, loop: VirtualLoop) -> None:
+    async def story(store: LeaseStore, loop: Story) -> None:
         await store.acquire("phone-1", ALICE)
         await loop.until(TTL_S)
         assert await store.acquire("phone-1", ALICE) == Granted("phone-1", ALICE, fresh=True)
@@ -88,7 +137,7 @@ def test_an_expired_lease_is_fresh_for_its_last_holder_too(play: Play) -> None:
 
 
 def test_a_refusal_renews_nothing(play: Play) -> None:
-    async def story(store: LeaseStore, loop: VirtualLoop) -> None:
+    async def story(store: LeaseStore, loop: Story) -> None:
         await store.acquire("phone-1", ALICE)
         await loop.until(30)
         await store.acquire("phone-1", BOB)
@@ -101,7 +150,7 @@ def test_a_refusal_renews_nothing(play: Play) -> None:
 
 
 def test_a_use_pins_and_the_ttl_runs_from_its_end(play: Play) -> None:
-    async def story(store: LeaseStore, loop: VirtualLoop) -> None:
+    async def story(store: LeaseStore, loop: Story) -> None:
         assert await store.begin_use("phone-1", ALICE) == Granted("phone-1", ALICE, fresh=True)
         await loop.until(10 * TTL_S)
         assert await store.acquire("phone-1", BOB) == Refused("phone-1", ALICE, "held")
@@ -115,7 +164,7 @@ def test_a_use_pins_and_the_ttl_runs_from_its_end(play: Play) -> None:
 
 
 def test_the_pin_is_a_count(play: Play) -> None:
-    async def story(store: LeaseStore, loop: VirtualLoop) -> None:
+    async def story(store: LeaseStore, loop: Story) -> None:
         await store.begin_use("phone-1", ALICE)
         assert await store.begin_use("phone-1", ALICE) == Granted("phone-1", ALICE, fresh=False)
         assert await store.end_use("phone-1", ALICE) is True
@@ -128,7 +177,7 @@ def test_the_pin_is_a_count(play: Play) -> None:
 
 
 def test_end_use_of_somebody_else_or_nothing_is_false(play: Play) -> None:
-    async def story(store: LeaseStore, loop: VirtualLoop) -> None:
+    async def story(store: LeaseStore, loop: Story) -> None:
         assert await store.end_use("phone-1", ALICE) is False
         await store.begin_use("phone-1", ALICE)
         assert await store.end_use("phone-1", BOB) is False
@@ -140,7 +189,7 @@ def test_end_use_of_somebody_else_or_nothing_is_false(play: Play) -> None:
 
 
 def test_release_gives_one_device_back(play: Play) -> None:
-    async def story(store: LeaseStore, loop: VirtualLoop) -> None:
+    async def story(store: LeaseStore, loop: Story) -> None:
         await store.acquire("phone-1", ALICE)
         await store.acquire("phone-2", ALICE)
         assert await store.release("phone-1", BOB) is False
@@ -153,7 +202,7 @@ def test_release_gives_one_device_back(play: Play) -> None:
 
 
 def test_release_during_a_call_waits_for_its_end(play: Play) -> None:
-    async def story(store: LeaseStore, loop: VirtualLoop) -> None:
+    async def story(store: LeaseStore, loop: Story) -> None:
         await store.begin_use("phone-1", ALICE)
         assert await store.release("phone-1", ALICE) is True
         assert await store.acquire("phone-1", BOB) == Refused("phone-1", ALICE, "held")
@@ -164,7 +213,7 @@ def test_release_during_a_call_waits_for_its_end(play: Play) -> None:
 
 
 def test_the_end_of_a_holder_frees_what_it_held_and_is_for_ever(play: Play) -> None:
-    async def story(store: LeaseStore, loop: VirtualLoop) -> None:
+    async def story(store: LeaseStore, loop: Story) -> None:
         for device_id in ("phone-2", "phone-1", "phone-3"):
             await store.acquire(device_id, ALICE)
         await store.begin_use("phone-3", ALICE)
@@ -184,7 +233,7 @@ def test_the_end_of_a_holder_frees_what_it_held_and_is_for_ever(play: Play) -> N
 
 
 def test_a_holder_that_never_came_can_end(play: Play) -> None:
-    async def story(store: LeaseStore, loop: VirtualLoop) -> None:
+    async def story(store: LeaseStore, loop: Story) -> None:
         assert await store.end_holder(BOB) == []
         assert await store.acquire("phone-1", BOB) == Refused("phone-1", None, "ended")
         assert await free(store)
@@ -193,7 +242,7 @@ def test_a_holder_that_never_came_can_end(play: Play) -> None:
 
 
 def test_a_cloud_hold_knows_no_ttl(play: Play) -> None:
-    async def story(store: LeaseStore, loop: VirtualLoop) -> None:
+    async def story(store: LeaseStore, loop: Story) -> None:
         await store.begin_use("phone-1", CLOUD)
         await store.end_use("phone-1", CLOUD)
         await loop.until(50 * TTL_S)
@@ -206,7 +255,7 @@ def test_a_cloud_hold_knows_no_ttl(play: Play) -> None:
 
 
 def test_kinds_of_holders_with_one_id_are_two_holders(play: Play) -> None:
-    async def story(store: LeaseStore, loop: VirtualLoop) -> None:
+    async def story(store: LeaseStore, loop: Story) -> None:
         await store.acquire("phone-1", Holder("mcp", "same"))
         assert await store.acquire("phone-1", Holder("cloud", "same")) == Refused(
             "phone-1", Holder("mcp", "same"), "held"
@@ -218,7 +267,7 @@ def test_kinds_of_holders_with_one_id_are_two_holders(play: Play) -> None:
 
 
 def test_the_snapshot_shows_both_sides_sorted(play: Play) -> None:
-    async def story(store: LeaseStore, loop: VirtualLoop) -> None:
+    async def story(store: LeaseStore, loop: Story) -> None:
         await store.begin_use("phone-2", CLOUD)
         await loop.until(5)
         await store.acquire("phone-1", ALICE)
@@ -236,7 +285,7 @@ def test_the_snapshot_shows_both_sides_sorted(play: Play) -> None:
 
 @pytest.mark.parametrize("order", [(ALICE, BOB, CLOUD), (CLOUD, BOB, ALICE), (BOB, CLOUD, ALICE)])
 def test_of_many_at_one_instant_exactly_one_wins(play: Play, order: tuple[Holder, ...]) -> None:
-    async def story(store: LeaseStore, loop: VirtualLoop) -> None:
+    async def story(store: LeaseStore, loop: Story) -> None:
         decisions = await asyncio.gather(*(store.begin_use("phone-1", holder) for holder in order))
         (winner,) = [decision for decision in decisions if isinstance(decision, Granted)]
         assert winner.fresh
@@ -248,9 +297,13 @@ def test_of_many_at_one_instant_exactly_one_wins(play: Play, order: tuple[Holder
 
 @pytest.mark.parametrize("device_id", ["", "phone 1/ü", "x" * 300, "\x00", "\ud800"])
 def test_any_text_is_a_device_id(play: Play, device_id: str) -> None:
-    """Whether a device exists is not the store's business."""
+    """Whether a device exists is not the store's business. SQLite's texts are Unicode: no lone surrogates there."""
 
-    async def story(store: LeaseStore, loop: VirtualLoop) -> None:
+    async def story(store: LeaseStore, loop: Story) -> None:
+        if isinstance(store, SqliteLeaseStore) and device_id == "\ud800":
+            with pytest.raises(UnicodeEncodeError):
+                await store.acquire(device_id, ALICE)
+            return
         assert await store.acquire(device_id, ALICE) == Granted(device_id, ALICE, fresh=True)
         assert await store.acquire(device_id, BOB) == Refused(device_id, ALICE, "held")
         assert await store.end_holder(ALICE) == [device_id]
@@ -259,9 +312,9 @@ def test_any_text_is_a_device_id(play: Play, device_id: str) -> None:
 
 
 def test_nobody_waits(play: Play) -> None:
-    """A store answers without virtual time going by, also while it refuses."""
+    """A store answers without waiting for any instant, also while it refuses."""
 
-    async def story(store: LeaseStore, loop: VirtualLoop) -> None:
+    async def story(store: LeaseStore, loop: Story) -> None:
         for holder in (ALICE, BOB):
             await store.begin_use("phone-1", holder)
             await store.end_use("phone-1", holder)

@@ -1,12 +1,14 @@
 """`lasttick bench leases`: how many grants a second, how fair, and is a device ever shared, store by store?
 
 A cell is one store under one policy, driven by tasks or threads, with so many sessions on so many devices; it is
-measured turn by turn with its floor. Two figures are measured without the loop around them, where the loop's own cost
-would flatter the ratio: a lease's whole life on SQLite, and what a hot device keeps of a single session's rate.
+measured turn by turn with its floor. Some figures are measured without the loop around them, where the loop's own cost
+would flatter the ratio: a lease's whole life on SQLite, Redis and PostgreSQL, and what a hot device keeps of a single
+session's rate. A server that is not there is named instead.
 """
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import tempfile
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -23,7 +25,7 @@ from lasttick.bench.floors import BareDict, BareLine, BareRow
 from lasttick.bench.rounds import Effort, compared, conditions, interleaved, micro, pinned, real_ns
 from lasttick.engine.clock import SystemClock
 from lasttick.model.lease import Holder
-from lasttick.targets import stores
+from lasttick.targets import shared_stores, stores
 
 Store = Literal["memory", "sqlite"]
 Policy = Literal["retry", "line"]
@@ -51,6 +53,7 @@ SQLITE_RATIO_MAX = 1.3
 HOT_KEEPS_MIN = 0.5
 JAIN_MIN = 0.95
 CYCLES = 50
+SHARED_CYCLES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +76,32 @@ def cells(sessions: Sequence[int], devices: Sequence[int]) -> list[Cell]:
 
 
 def measure(
-    sessions: Sequence[int], devices: Sequence[int], effort: Effort, told: Callable[[str], None] = lambda what: None
+    sessions: Sequence[int],
+    devices: Sequence[int],
+    effort: Effort,
+    told: Callable[[str], None] = lambda what: None,
+    shared: Sequence[shared_stores.Kind] = shared_stores.KINDS,
 ) -> dict[str, Any]:
     """The whole benchmark, as `--json` prints it. `told` hears what is measured next."""
     figures: list[Figure] = []
+    absent: list[str] = []
     with pinned() as processor, tempfile.TemporaryDirectory(prefix="lasttick-bench-") as folder:
         for cell in cells(sessions, devices):
             told(cell.id)
             figures += of_cell(cell, effort, Path(folder))
         told("sqlite/cycle")
         figures.append(sqlite_cycle(effort, Path(folder)))
+        for kind in shared:
+            told(f"{kind}/cycle")
+            try:
+                figures.append(shared_cycle(kind, effort))
+            except shared_stores.NotThere as error:
+                absent.append(str(error))
         told(f"memory/line/tasks/{HOT}x1 beside 1x1")
         figures.append(hot_keeps(effort))
         facts = conditions(effort, processor)
     facts |= {"sqlite": sqlite3.sqlite_version, "journal_mode": "wal", "synchronous": "normal"}
+    facts["not_measured"] = absent
     return report("leases", facts, figures)
 
 
@@ -156,6 +171,30 @@ def sqlite_cycle(effort: Effort, folder: Path) -> Figure:
         seconds = compared(works, CYCLES, effort.tight, clock_ns=real_ns)
     target = Target("ratio", "at most", SQLITE_RATIO_MAX)
     return figure("sqlite/cycle", "us", micro(seconds["store"]), micro(seconds["floor"]), target)
+
+
+def shared_cycle(kind: shared_stores.Kind, effort: Effort) -> Figure:
+    """acquire, acquire again, release: three steps over the wire, over three of the floor's. Raises NotThere."""
+    holder, device_id = Holder("mcp", "session-1"), "device-1"
+
+    async def cycles(store: shared_stores.Stepped, times: int) -> None:
+        for _ in range(times):
+            await store.acquire(device_id, holder)
+            await store.acquire(device_id, holder)
+            await store.release(device_id, holder)
+
+    with asyncio.Runner() as runner:
+        opened = shared_stores.pair(kind, device_id)
+        store, floor = runner.run(opened.__aenter__())
+        try:
+            works = {
+                "store": lambda times: runner.run(cycles(store, times)),
+                "floor": lambda times: runner.run(cycles(floor, times)),
+            }
+            seconds = compared(works, SHARED_CYCLES, effort, clock_ns=real_ns)
+        finally:
+            runner.run(opened.__aexit__(None, None, None))
+    return figure(f"{kind}/cycle", "us", micro(seconds["store"]), micro(seconds["floor"]))
 
 
 def life_of_a_lease(store: Retried) -> Callable[[int], None]:

@@ -103,6 +103,7 @@ def footnotes(report: Report) -> list[str]:
             f"SQLite {facts['sqlite']}, both sides: journal_mode {facts['journal_mode']}, "
             f"synchronous {facts['synchronous']}."
         )
+    notes += [f"Not measured: {why}." for why in facts.get("not_measured", ())]
     if any(not figure["stable"] for figure in report["figures"]):
         notes.append(f"{NOT_STABLE} the median had not settled within the rounds: measure again on a quiet machine.")
     return notes

@@ -3,6 +3,10 @@
 Judged only from what the devices wrote themselves (`driver.start`, `driver.end`). B's driver call may start only if
 every other holder A's last driver call ended at least TTL ago, or A's session was over and its last call had ended. A
 cloud assignment has no TTL: it holds from its first driver call to the end of its last.
+
+Where hosts share a lease store, a host that stands still or is cut off from it can not keep its leases: they go a TTL
+after it last kept them, which a host does `KEEPS_PER_TTL` times in each TTL. And a store that lost its memory knows of
+no holder. Neither lets anybody in under a call that still runs, nor an old call in after a new holder's.
 Source: contract world, "Devices are a part of their own, and the judge"; HA-05; ruling 12 for HA-13.
 """
 
@@ -11,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from lasttick.checks.history import DriverCall, History, Holder, Moment, histories
+from lasttick.checks.history import DriverCall, History, Holder, Moment, Run, histories
 from lasttick.checks.verdict import WORST_FIRST, Verdict, VerdictWord
 from lasttick.engine.trace import Event
 
 ONE_HOLDER = "expected one holder at every instant (HA-05)"
+KEEPS_PER_TTL = 3
 OWN_TURN = "expected the second call to wait its turn (HA-13, ruling 12)"
 
 
@@ -62,10 +67,10 @@ def _judge(id_: str, events: Iterable[Event], rule: Callable[[History], Iterator
 
 def _exclusive(history: History) -> Iterator[Finding]:
     for calls in history.by_device().values():
-        yield from _exclusive_on(calls)
+        yield from _exclusive_on(calls, history.losses)
 
 
-def _exclusive_on(calls: list[DriverCall]) -> Iterator[Finding]:
+def _exclusive_on(calls: list[DriverCall], losses: list[Moment]) -> Iterator[Finding]:
     """All driver calls of one device, in the order of their starts."""
     last_start = {call.holder: call.start for call in calls}
     # What may still stand against a new call: of each holder's calls so far, the one that ends last.
@@ -80,7 +85,7 @@ def _exclusive_on(calls: list[DriverCall]) -> Iterator[Finding]:
             )
             continue
         for holder in [holder for holder in standing if holder != call.holder]:
-            finding = _conflict(standing[holder], call, last_start[holder])
+            finding = _conflict(standing[holder], call, last_start[holder], losses)
             if finding:
                 yield finding
             else:
@@ -94,10 +99,11 @@ def _later(a: DriverCall, b: DriverCall) -> DriverCall:
     return a if b.end < a.end else b
 
 
-def _conflict(held: DriverCall, new: DriverCall, last_start: Moment) -> Finding | None:
+def _conflict(held: DriverCall, new: DriverCall, last_start: Moment, losses: list[Moment]) -> Finding | None:
     """What speaks against `new` starting, given that another holder made the call `held` before; None: nothing.
 
-    `last_start` is when the last driver call of the older holder starts, which is later than `new` when it goes on.
+    `last_start` is when the last driver call of the older holder starts, which is later than `new` when it goes on;
+    `losses`: when the lease store forgot its leases.
     """
     now = new.start
     if held.end is None or now < held.end:
@@ -111,7 +117,9 @@ def _conflict(held: DriverCall, new: DriverCall, last_start: Moment) -> Finding 
         return None
     if not over:
         return _unknown(held, new, "no part.start of a host tells the TTL")
-    left_ns = [held.end.t_ns + run.ttl_ns - now.t_ns for run in held.runs]
+    if any(held.sent < loss < now for loss in losses):
+        return None
+    left_ns = [_free_ns(held.end, held.sent, run) - now.t_ns for run in held.runs]
     if max(left_ns) <= 0:
         return None
     if min(left_ns) <= 0 or any(over):
@@ -122,6 +130,21 @@ def _conflict(held: DriverCall, new: DriverCall, last_start: Moment) -> Finding 
         f"{held.caller} ended (its last call ended at t={held.end.t_s:.3f}); {ONE_HOLDER}",
         now.t_s,
     )
+
+
+def _free_ns(end: Moment, sent: Moment, run: Run) -> int:
+    """When a lease may be free whose last driver call was asked for at `sent` and ended at `end`.
+
+    A TTL after that; or, when the host stood still from a moment in or before that call on, a TTL after it last kept
+    the lease, if it stood still as long as that. A call that was asked for after a pause owes nothing to it.
+    """
+    free_ns = end.t_ns + run.ttl_ns
+    for pause in run.pauses:
+        lost_ns = pause.start.t_ns + run.ttl_ns - run.ttl_ns // KEEPS_PER_TTL
+        is_of_the_call = pause.start.t_ns <= end.t_ns + run.ttl_ns // 20 and (pause.end is None or sent < pause.end)
+        if is_of_the_call and (pause.end is None or lost_ns <= pause.end.t_ns):
+            free_ns = min(free_ns, lost_ns)
+    return free_ns
 
 
 def _overlap(held: DriverCall, new: DriverCall) -> Finding:

@@ -2,12 +2,15 @@
 
 Only `driver.*` says what a device did, since only the device writes it. The rest says when a holder's right was over:
 `session.open|end` of its client (the end is written before the request to end leaves: from then on the target may free
-the device), and `part.start|stop|kill` of the host, which is the part whose start says `ttl_s`.
+the device), and `part.start|stop|kill` of the host, which is the part whose start says `ttl_s`. Where several hosts
+share a lease store, `part.pause|resume` says when a host stood still or was cut off from it, and `store.lost` that the
+store forgot leases.
 Source: contract world, "Devices are a part of their own, and the judge".
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -34,6 +37,14 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
+class Pause:
+    """A host stood still, or could not reach the lease store (`end` None: to the end of its life)."""
+
+    start: Moment
+    end: Moment | None
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One life of a host, from its start to its stop, kill or next start (None: to the end of the example)."""
 
@@ -41,6 +52,7 @@ class Run:
     start: Moment
     ttl_ns: int
     end: Moment | None
+    pauses: tuple[Pause, ...] = ()
 
     def covers(self, moment: Moment) -> bool:
         return not moment < self.start and (self.end is None or moment < self.end)
@@ -58,7 +70,11 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class DriverCall:
-    """One action of a device by its own log. `end` is None while the trace shows none; `caller` None: unknown mark."""
+    """One action of a device by its own log. `end` is None while the trace shows none; `caller` None: unknown mark.
+
+    `sent`: when its caller asked for it, as far as the trace tells, else its start. A call that was asked for before a
+    trouble may reach the device long after it.
+    """
 
     device: str
     tool: str
@@ -67,6 +83,7 @@ class DriverCall:
     runs: tuple[Run, ...]
     start: Moment
     end: Moment | None
+    sent: Moment
 
     @property
     def holder(self) -> Holder:
@@ -89,6 +106,8 @@ class History:
     runs: list[Run] = field(default_factory=list)
     sessions: dict[str, Session] = field(default_factory=dict)
     calls: list[DriverCall] = field(default_factory=list)
+    losses: list[Moment] = field(default_factory=list)
+    """When a lease store that hosts share forgot leases."""
     flaws: list[str] = field(default_factory=list)
 
     def by_device(self) -> dict[str, list[DriverCall]]:
@@ -126,6 +145,7 @@ def histories(events: Iterable[Event]) -> Iterator[History]:
 def read_history(number: int, events: Sequence[Event]) -> History:
     """Read one example whose events are in order."""
     history = History(number, events, _runs(events))
+    history.losses = [moment(event) for event in events if event.kind == "store.lost"]
     history.sessions = _sessions(history)
     history.calls = list(_calls(history))
     return history
@@ -138,11 +158,24 @@ def _runs(events: Sequence[Event]) -> list[Run]:
         starts = event.kind == "part.start" and event.data.get("ttl_s") is not None
         if event.actor in open_at and (starts or event.kind in ("part.stop", "part.kill")):
             index = open_at.pop(event.actor)
-            runs[index] = Run(event.actor, runs[index].start, runs[index].ttl_ns, moment(event))
+            runs[index] = replace(runs[index], end=moment(event))
+        elif event.actor in open_at and event.kind in ("part.pause", "part.resume"):
+            index = open_at[event.actor]
+            runs[index] = replace(runs[index], pauses=_pauses(runs[index].pauses, event))
         if starts:
             open_at[event.actor] = len(runs)
             runs.append(Run(event.actor, moment(event), ns(event.data["ttl_s"]), None))
     return runs
+
+
+def _pauses(pauses: tuple[Pause, ...], event: Event) -> tuple[Pause, ...]:
+    """Pauses of two kinds may lie in each other: the outermost start counts, and the last end."""
+    is_open = bool(pauses) and pauses[-1].end is None
+    if event.kind == "part.pause":
+        return pauses if is_open else (*pauses, Pause(moment(event), None))
+    if not pauses:
+        return pauses
+    return (*pauses[:-1], replace(pauses[-1], end=moment(event)))
 
 
 def _lives(runs: Sequence[Run], at: Moment, host: str | None = None) -> tuple[Run, ...]:
@@ -174,12 +207,14 @@ def _calls(history: History) -> Iterator[DriverCall]:
     started: dict[tuple[str, str | None], None] = {}
     current: dict[str, str] = {}
     sent_in: dict[tuple[str, str], str | None] = {}
+    sent_at: dict[tuple[str, str, str, str], Moment] = {}
     for event in history.events:
         if event.kind == "session.open":
             current[event.actor] = _session_of(event)
         elif event.kind == "call.start" and event.ref is not None:
             named = event.data.get("session")
             sent_in[event.actor, event.ref] = current.get(event.actor) if named is None else str(named)
+            sent_at[_mark(event.actor, str(event.data.get("device_id")), event)] = moment(event)
         elif event.kind == "driver.start":
             key = (event.actor, event.ref)
             if key in started or event.ref is None:
@@ -187,11 +222,21 @@ def _calls(history: History) -> Iterator[DriverCall]:
             started[key] = None
             caller = event.data.get("caller")
             session = sent_in.get((str(caller), str(event.data.get("call"))), current.get(str(caller)))
-            yield _call(history, event, ends.get(key), caller, history.sessions.get(session or ""))
+            sent = sent_at.get(_mark(str(caller), event.actor, event), moment(event))
+            yield _call(history, event, ends.get(key), caller, history.sessions.get(session or ""), sent)
     history.flaws += [f"driver.end {key[1]} of {key[0]} has no start" for key in ends if key not in started]
 
 
-def _call(history: History, start: Event, end: Event | None, caller: str | None, session: Session | None) -> DriverCall:
+def _mark(caller: str, device_id: str, event: Event) -> tuple[str, str, str, str]:
+    """What a caller's request and the device's own line about it have in common."""
+    arguments = event.data.get("arguments") or {}
+    free = {name: value for name, value in arguments.items() if name != "device_id"}
+    return caller, device_id, str(event.data.get("tool")), json.dumps(free, sort_keys=True, default=str)
+
+
+def _call(
+    history: History, start: Event, end: Event | None, caller: str | None, session: Session | None, sent: Moment
+) -> DriverCall:
     return DriverCall(
         device=start.actor,
         tool=str(start.data.get("tool", "call")),
@@ -200,4 +245,5 @@ def _call(history: History, start: Event, end: Event | None, caller: str | None,
         runs=session.runs if session else _lives(history.runs, moment(start)),
         start=moment(start),
         end=None if end is None else moment(end),
+        sent=sent,
     )

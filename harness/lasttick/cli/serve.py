@@ -159,6 +159,7 @@ def hop(
     cut_idle_s: float | None,
     buffer_sse: bool,
     delay_s: float,
+    sticky: bool,
     allow_hosts: Sequence[str],
     port: int,
     host: str,
@@ -177,6 +178,7 @@ def hop(
         cut_idle_s=cut_idle_s,
         buffer_sse=buffer_sse,
         delay_s=delay_s,
+        sticky=sticky,
     )
     with _refusals():
         serving.run_hop(options, allow_hosts=allow_hosts, host=host, port=port)

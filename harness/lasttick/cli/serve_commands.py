@@ -36,6 +36,14 @@ def serve_hostagent(
     max_call: Annotated[float, typer.Option(metavar="S", help="After this a call is stuck.")] = 300.0,
     session_idle: Annotated[float, typer.Option(metavar="S", help="After this a silent session ends.")] = 1800.0,
     sse: Annotated[bool, typer.Option("--sse", help="Answer as event streams instead of JSON.")] = False,
+    lease_store: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            envvar="HOST_AGENT_LEASE_STORE",
+            help="memory:, sqlite:PATH, or one that several host agents share: redis://..., postgresql://...",
+        ),
+    ] = "memory:",
     conformance_fixtures: Annotated[
         bool, typer.Option("--conformance-fixtures", help="A test build: what the official MCP suite calls.")
     ] = False,
@@ -66,6 +74,7 @@ def serve_hostagent(
         max_call_s=max_call,
         session_idle_s=session_idle,
         sse=sse,
+        lease_store=lease_store,
         conformance_fixtures=conformance_fixtures,
         open_door=open_door,
         stateless_handles=stateless_handles,
@@ -312,6 +321,9 @@ def serve_hop(
     ] = None,
     buffer_sse: Annotated[bool, typer.Option("--buffer-sse", help="Answer an event stream when it has ended.")] = False,
     delay: Annotated[float, typer.Option(metavar="S", help="Begin each answer so much later.")] = 0.0,
+    sticky: Annotated[
+        bool, typer.Option("--sticky", help="Keep an MCP session at the replica that opened it.")
+    ] = False,
     allow_host: Annotated[
         list[str] | None, typer.Option(metavar="HOST", help="A replica may be there, off this machine.")
     ] = None,
@@ -328,6 +340,7 @@ def serve_hop(
         cut_idle_s=cut_idle,
         buffer_sse=buffer_sse,
         delay_s=delay,
+        sticky=sticky,
         allow_hosts=allow_host or [],
         port=port,
         host=host,

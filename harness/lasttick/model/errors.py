@@ -99,13 +99,15 @@ def lease_lost(device_id: str) -> ToolError:
     )
 
 
-def store_unavailable(device_id: str) -> ToolError:
-    """Nobody can say who holds the device, so nothing is driven."""
+def store_unavailable(device_id: str | None) -> ToolError:
+    """Nobody can say who holds the device, so nothing is driven. `device_id` None: it was asked about all of them."""
+    which = "all devices" if device_id is None else f"device {device_id}"
+    data = {"reason": "store_unavailable"} | ({} if device_id is None else {"device_id": device_id})
     return ToolError(
         DEVICE,
-        f"device {device_id}: the lease store cannot be reached, so nobody knows who holds the device; expected an "
-        "answer from it (ports.LeaseStore); call again later, and see the host agent's log",
-        {"reason": "store_unavailable", "device_id": device_id},
+        f"{which}: the lease store cannot be reached, so nobody knows who holds what; expected an answer from it "
+        "(ports.LeaseStore); call again later, and see the host agent's log",
+        data,
     )
 
 

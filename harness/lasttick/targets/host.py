@@ -46,6 +46,11 @@ class HostOptions:
     rack: str = ""
     """A rack other than the usual one, named as the scenario likes; its phone is `world.device("NAME/phone-1")`.
     Virtual mode only."""
+    lease_store: str = ""
+    """Where leases are kept, as `--lease-store` takes it, or `shared`: with the other hosts of this world; empty: in
+    the host agent's memory."""
+    clock_ahead_s: float = 0.0
+    """How far this host's clocks, monotonic and wall, are ahead of the others'. Virtual mode only."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Further fields of the reference's config, for scenarios about one of them."""
 
@@ -77,6 +82,12 @@ class Part(Protocol):
     async def stop(self) -> None: ...
 
     async def kill(self) -> None: ...
+
+    def pause(self) -> None:
+        """SIGSTOP. Raises Inconclusive where there are no signals."""
+        ...
+
+    def resume(self) -> None: ...
 
 
 class Host:
@@ -160,6 +171,22 @@ class Host:
     async def kill(self) -> None:
         """The process is gone from one instant to the next."""
         await self._end("part.kill", kill=True)
+
+    def pause(self) -> None:
+        """The process stands still from one instant to the next (process mode)."""
+        part = self._running()
+        self._world.trace.emit(self.options.name, "part.pause", why="SIGSTOP")
+        part.pause()
+
+    def resume(self) -> None:
+        """It goes on where it stood (process mode)."""
+        part = self._running()
+        self._world.trace.emit(self.options.name, "part.resume")
+        part.resume()
+
+    def _running(self) -> Part:
+        assert self._part is not None, f"{self.options.name} does not run"
+        return self._part
 
     async def restart(self) -> None:
         """Start again (after stopping, if it runs) on the same identity folder and address."""

@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import atexit
 import json
+import os
 import shutil
+import signal
 import tempfile
 import time
 import urllib.request
@@ -25,9 +27,11 @@ from lasttick.targets.children import POLL_S, REFUSED, Begin, Child, ChildFailed
 from lasttick.targets.cloud import CloudHandle
 from lasttick.targets.device import Device
 from lasttick.targets.host import Host, HostOptions, Part, Ready
+from lasttick.targets.lease_server import SHARED
 from lasttick.targets.listen import Log, WrittenLog
 from lasttick.targets.nursery import nursery
 from lasttick.targets.outcome import Inconclusive, Overslept, StartRefused
+from lasttick.targets.redis_leases import RedisLeases
 from lasttick.targets.told import LogEntry, Told, tell
 from lasttick.targets.world import World
 
@@ -73,6 +77,7 @@ class ProcessWorld(World):
         self._cloud_log: list[dict[str, Any]] | None = None
         """What the cloud had written when it was stopped at the world's end."""
         self._logs: list[Path] = []
+        self._leases: RedisLeases | None = None
         self._gateway: ProcessGateway | None = None
         self._lineup_parts: list[ProcessLineup] = []
         self._vault: VaultParts | None = None
@@ -113,6 +118,13 @@ class ProcessWorld(World):
             self._children.append(child)
             self._cloud = CloudHandle(self, ready["url"])
         return self._cloud
+
+    @property
+    def lease_server(self) -> RedisLeases:
+        if self._leases is None:
+            # Its own in the whole Redis: other test processes, and other worlds of this one, use it too.
+            self._leases = RedisLeases(self.trace, f"lasttick-{os.getpid()}-{self._start_ns}")
+        return self._leases
 
     def gateway_part(self, options: GatewayOptions, number: int, secrets: Secrets) -> GatewayPart:
         from lasttick.targets.gateway.process import ProcessGateway
@@ -213,6 +225,8 @@ class ProcessWorld(World):
         for child in self._children:
             if child.running:
                 child.stop()
+        if self._leases is not None:
+            await self._leases.close()
 
     # -- history written by other processes
 
@@ -247,6 +261,7 @@ class ProcessHost:
         self._options = options
         self._port = port
         self._child: Child | None = None
+        self._is_paused = False
 
     async def start(self) -> Ready:
         options, world = self._options, self._world
@@ -269,6 +284,12 @@ class ProcessHost:
             raise Inconclusive(f"host options {sorted(options.extra)} exist in virtual mode only")
         if world.mutant is not None:
             arguments += ["--mutant", world.mutant.id]
+        if options.clock_ahead_s:
+            raise Inconclusive("hosts whose clocks differ exist in virtual mode only")
+        if options.lease_store:
+            is_shared = options.lease_store == SHARED
+            store = await world.lease_server.url(options.name) if is_shared else options.lease_store
+            arguments += ["--lease-store", store]
         arguments += ["--host", options.host]
         if options.allow_non_loopback:
             arguments += ["--allow-non-loopback"]
@@ -277,11 +298,21 @@ class ProcessHost:
 
     async def stop(self) -> None:
         assert self._child is not None
+        if self._is_paused:
+            self.resume()
         await asyncio.to_thread(self._child.stop)
 
     async def kill(self) -> None:
         assert self._child is not None
         self._child.kill()
+
+    def pause(self) -> None:
+        os.kill(self.pid, signal.SIGSTOP)
+        self._is_paused = True
+
+    def resume(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
+        self._is_paused = False
 
     @property
     def pid(self) -> int:

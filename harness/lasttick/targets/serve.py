@@ -12,7 +12,7 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,6 +44,7 @@ class HostAgentOptions:
     max_call_s: float = 300.0
     session_idle_s: float = 1800.0
     sse: bool = False
+    lease_store: str = "memory:"
     conformance_fixtures: bool = False
     open_door: bool = False
     stateless_handles: bool = True
@@ -110,6 +111,7 @@ async def _hostagent(options: HostAgentOptions) -> None:
     from lasttick.model.address import is_loopback
     from lasttick.reference.hostagent.agent import HostAgent
     from lasttick.reference.hostagent.config import HostAgentConfig
+    from lasttick.reference.hostagent.lease_servers import open_store
     from lasttick.reference.hostagent.start_error import StartError
 
     log_to_stderr()
@@ -140,7 +142,11 @@ async def _hostagent(options: HostAgentOptions) -> None:
             stack.callback(listener.close)
             config = replace(config, port=listener.getsockname()[1])
             drivers, rack = await stack.enter_async_context(_drivers(options))
-            agent = HostAgent(config, drivers=drivers, clock=SystemClock(), entropy=SystemEntropy())
+            clock, entropy = SystemClock(), SystemEntropy()
+            opened = open_store(options.lease_store, clock=clock, entropy=entropy, ttl_s=config.ttl_s)
+            with _alone(config.identity_dir):
+                store = await stack.enter_async_context(opened)
+            agent = HostAgent(config, drivers=drivers, clock=clock, entropy=entropy, store=store)
             running = await stack.enter_async_context(contextlib.AsyncExitStack())
             await running.enter_async_context(agent.running())
         except StartError as error:
@@ -227,11 +233,19 @@ def mutant_applied(mutant_id: str | None) -> Any:
 
 def _listen_alone(options: HostAgentOptions, identity_dir: Path) -> socket.socket:
     """Bind; when the port is taken by this folder's own host agent, say that instead (HA-23). Raises StartError."""
+    with _alone(identity_dir):
+        return listen(options.host, options.port)
+
+
+@contextlib.contextmanager
+def _alone(identity_dir: Path) -> Iterator[None]:
+    """What cannot be had because this folder's own host agent has it: say that instead (HA-23). Raises StartError."""
     from lasttick.reference.hostagent.instance_lock import InstanceLock
+    from lasttick.reference.hostagent.start_error import StartError
 
     try:
-        return listen(options.host, options.port)
-    except ServeError:
+        yield
+    except (ServeError, StartError):
         if identity_dir.is_dir():
             with InstanceLock(identity_dir):
                 pass

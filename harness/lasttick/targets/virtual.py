@@ -10,7 +10,9 @@ import functools
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -20,25 +22,28 @@ from lasttick.engine.clock import VirtualClock
 from lasttick.engine.loop import VirtualLoop
 from lasttick.engine.network import Delay, Network, Site
 from lasttick.engine.trace import Trace
-from lasttick.ports import LeaseStore
+from lasttick.ports import Clock, LeaseStore
 from lasttick.reference.hostagent.agent import HostAgent
 from lasttick.reference.hostagent.busy_tracker import McpBusyTracker
 from lasttick.reference.hostagent.config import HostAgentConfig
 from lasttick.reference.hostagent.memory_store import MemoryLeaseStore
 from lasttick.reference.hostagent.rack_client import RackClient
+from lasttick.reference.hostagent.shared_store import SharedLeaseStore
 from lasttick.reference.hostagent.start_error import StartError
 from lasttick.targets.callers import Callers
 from lasttick.targets.cloud import CloudHandle
 from lasttick.targets.device import Device
 from lasttick.targets.host import Host, HostOptions, Part, Ready
+from lasttick.targets.lease_server import SHARED, FakeLeases
 from lasttick.targets.listen import HeardLog, Log
-from lasttick.targets.outcome import StartRefused
+from lasttick.targets.outcome import Inconclusive, StartRefused
 from lasttick.targets.told import LogEntry, emit_cloud, emit_driver
 from lasttick.targets.transports import memory_transport
 from lasttick.targets.world import World
 from lasttick_fakes.cloud import Cloud, asgi
 from lasttick_fakes.devices import LogEntry as RackEntry
 from lasttick_fakes.devices import Rack, parse_devices, rack_app
+from lasttick_fakes.leases import FakeLeaseServer, Link
 
 if TYPE_CHECKING:
     from lasttick.mutants import Mutant
@@ -120,6 +125,8 @@ class VirtualWorld(World):
         self._heard: list[HeardLog] = []
         self._others: list[Closes] = []
         self._racks: dict[str, tuple[Rack, str]] = {}
+        self._leases: FakeLeases | None = None
+        self._runs: dict[str, int] = {}
         self.rack = self._rack("")[0]
         self._transport = memory_transport(self.network)
 
@@ -183,6 +190,20 @@ class VirtualWorld(World):
 
     def lease_store(self, ttl_s: float | None = None) -> LeaseStore:
         return MemoryLeaseStore(self.clock, ttl_s or self.ttl_s)
+
+    @property
+    def lease_server(self) -> FakeLeases:
+        if self._leases is None:
+            self._leases = FakeLeases(self.trace, FakeLeaseServer(self.clock))
+        return self._leases
+
+    def shared_lease_store(self, host: str, ttl_s: float | None = None) -> SharedLeaseStore:
+        return self.shared_store(host, self.lease_server.server.link(host), self.clock, ttl_s or self.ttl_s)
+
+    def shared_store(self, host: str, link: Link, clock: Clock, ttl_s: float) -> SharedLeaseStore:
+        """What a new run of that host has of the shared store: its name tells runs apart."""
+        self._runs[host] = self._runs.get(host, 0) + 1
+        return SharedLeaseStore(link, clock, host=f"{host}-{self._runs[host]}", ttl_s=ttl_s)
 
     def busy_tracker(self, ttl_s: float | None = None) -> McpBusyTracker:
         return McpBusyTracker(clock=self.clock, ttl_seconds=ttl_s or self.ttl_s)
@@ -300,6 +321,7 @@ class VirtualHost:
         self._stop = asyncio.Event()
         # Its way out has a switch of its own: a killed host reaches nobody any more.
         self._outside = Cable(world.transport())
+        self._link: Link | None = None
 
     async def start(self) -> Ready:
         options, world = self._options, self._world
@@ -323,16 +345,19 @@ class VirtualHost:
             )
         except StartError as error:
             raise StartRefused(str(error)) from error
+        clock: Clock = _AheadClock(world.clock, options.clock_ahead_s) if options.clock_ahead_s else world.clock
+        store = self._store(clock)
         agent = HostAgent(
             config,
             drivers=RackClient(world.rack_url(options.rack), transport=self._outside, only=options.device_ids),
-            clock=world.clock,
+            clock=clock,
             entropy=world.chance,
             cloud_transport=self._outside,
+            store=store,
         )
         up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._agent = agent
-        self._main = asyncio.create_task(self._run(agent, up), name=options.name)
+        self._main = asyncio.create_task(self._run(agent, up, store), name=options.name)
         try:
             await up
         except StartError as error:
@@ -356,15 +381,34 @@ class VirtualHost:
         assert self._main is not None
         assert self._site is not None
         self._outside.cut()
+        if self._link is not None:
+            self._link.close()
         self._site.cut()
         # A killed process takes no time to die. What is left of this one may take some, but it reaches nobody.
         self._agent.instance_lock.lose()
         self._main.cancel()
         await self._world.settle()
 
-    async def _run(self, agent: HostAgent, up: asyncio.Future[None]) -> None:
+    def pause(self) -> None:
+        raise Inconclusive("a host agent of virtual mode is no process that could stand still; mark needs signals")
+
+    def resume(self) -> None:
+        self.pause()
+
+    def _store(self, clock: Clock) -> SharedLeaseStore | None:
+        """None: the leases are kept in the host's memory."""
+        options, world = self._options, self._world
+        if options.lease_store not in ("", SHARED):
+            raise Inconclusive(f"virtual mode has no lease store {options.lease_store!r}, only {SHARED!r}")
+        if not options.lease_store:
+            return None
+        self._link = world.lease_server.server.link(options.name)
+        return world.shared_store(options.name, self._link, clock, options.ttl_s)
+
+    async def _run(self, agent: HostAgent, up: asyncio.Future[None], store: SharedLeaseStore | None) -> None:
+        keeping: AbstractAsyncContextManager[None] = nullcontext() if store is None else store.running()
         try:
-            async with agent.running():
+            async with keeping, agent.running():
                 if not up.done():
                     up.set_result(None)
                 await self._stop.wait()
@@ -372,6 +416,23 @@ class VirtualHost:
             if up.done():
                 raise
             up.set_exception(error)
+
+
+class _AheadClock:
+    """The world's clock as it is read on a machine whose clocks are ahead."""
+
+    def __init__(self, clock: Clock, ahead_s: float) -> None:
+        self._clock = clock
+        self._ahead_s = ahead_s
+
+    def now_ns(self) -> int:
+        return self._clock.now_ns() + round(self._ahead_s * 1e9)
+
+    def wall(self) -> datetime:
+        return self._clock.wall() + timedelta(seconds=self._ahead_s)
+
+    async def sleep(self, seconds: float) -> None:
+        await self._clock.sleep(seconds)
 
 
 class Cable(httpx.AsyncBaseTransport):

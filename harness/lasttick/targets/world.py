@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from lasttick.targets.gateway.handle import Gateway
     from lasttick.targets.gateway.options import GatewayOptions, GatewayPart
     from lasttick.targets.gateway.secrets import Secrets
+    from lasttick.targets.lease_server import SharedLeases
     from lasttick.targets.lineup.handle import Lineup
     from lasttick.targets.lineup.options import LineupOptions, LineupPart
     from lasttick.targets.soak import Soak
@@ -264,6 +265,15 @@ class World(ABC):
 
     def lease_store(self, ttl_s: float | None = None) -> LeaseStore:
         """The reference's lease store on this world's clock, without a host around it (memory rung)."""
+        raise Inconclusive(f"a lease store of its own exists in virtual mode only, not in {self.mode} mode")
+
+    @property
+    def lease_server(self) -> SharedLeases:
+        """The lease store that hosts started with `lease_store="shared"` have in common, and its trouble."""
+        raise Inconclusive(f"{self.mode} mode has no lease store that hosts share")
+
+    def shared_lease_store(self, host: str, ttl_s: float | None = None) -> LeaseStore:
+        """The reference's use of the shared lease store by that host, without a host around it (memory rung)."""
         raise Inconclusive(f"a lease store of its own exists in virtual mode only, not in {self.mode} mode")
 
     def busy_tracker(self, ttl_s: float | None = None) -> McpBusyTracker:

@@ -161,6 +161,20 @@ def test_replicas_take_turns_per_request() -> None:
     play(body, to=(f"http://{ONE}", f"http://{TWO}"))
 
 
+def test_a_sticky_hop_keeps_a_session_at_the_replica_that_opened_it() -> None:
+    async def body(rig: Rig) -> None:
+        rig.one.headers = [(b"mcp-session-id", b"s1")]
+        rig.two.headers = [(b"mcp-session-id", b"s2")]
+        for _ in range(2):
+            await rig.send()
+        for session in ("s2", "s2", "s1", "unknown"):
+            await rig.send(headers={"mcp-session-id": session})
+        assert rig.one.header("mcp-session-id") == ["unknown"], "whom nobody knows takes turns like a new one"
+        assert (len(rig.one.scopes), len(rig.two.scopes)) == (3, 3)
+
+    play(body, to=(f"http://{ONE}", f"http://{TWO}"), sticky=True)
+
+
 def test_a_stream_comes_chunk_by_chunk() -> None:
     async def body(rig: Rig) -> None:
         rig.one.between_s = 10

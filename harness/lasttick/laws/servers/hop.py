@@ -3,6 +3,7 @@
 It passes each request on to one of its replicas, in turn, and streams both ways. On request it adds and drops request
 headers, cuts what is idle, keeps event streams back until they are whole, and delays answers. A request is sent once:
 what cannot be reached is a 502, and no second replica is tried. When the client leaves, its request is given up.
+It knows of no sessions, unless it is told to keep each at its replica.
 Path and query are passed on as they came; Host is the replica's. Source: issue 4, Hop.
 """
 
@@ -22,6 +23,8 @@ Header = tuple[bytes, bytes]
 Sleep = Callable[[float], Awaitable[object]]
 
 CONNECT_S = 10.0
+SESSION = b"mcp-session-id"
+SESSIONS_MAX = 10_000
 BUFFER_BYTES_MAX = 16 * 1024 * 1024
 """What is kept of an event stream that is to be answered as a whole."""
 
@@ -43,6 +46,8 @@ class Hop:
         self._dropped = [name.lower().encode("latin-1") for name in options.drop_headers]
         self._added = [(name.lower().encode(), value.encode("latin-1")) for name, value in options.add_headers]
         self._turn = 0
+        self._homes: dict[bytes, httpx.URL] = {}
+        """Where each session was opened, the oldest first; empty unless sticky."""
         self._sleep = sleep
         self._own = transport is None
         # A kept connection may be closed by the replica just when it is used again, and nothing is sent twice.
@@ -74,8 +79,7 @@ class Hop:
                 raise result
 
     async def _pass_on(self, scope: Any, incoming: _Incoming, send: Any) -> None:
-        replica = self._replicas[self._turn % len(self._replicas)]
-        self._turn += 1
+        replica = self._replica(scope)
         try:
             request = self._request(scope, incoming, replica)
         except (httpx.InvalidURL, UnicodeDecodeError) as error:
@@ -95,9 +99,25 @@ class Hop:
         finally:
             await response.aclose()
 
+    def _replica(self, scope: Any) -> httpx.URL:
+        session = next((value for name, value in scope["headers"] if name == SESSION), b"")
+        if session in self._homes:
+            return self._homes[session]
+        self._turn += 1
+        return self._replicas[(self._turn - 1) % len(self._replicas)]
+
+    def _remember(self, headers: list[Header], replica: httpx.URL) -> None:
+        for name, value in headers:
+            if name == SESSION and value not in self._homes:
+                self._homes[value] = replica
+                if len(self._homes) > SESSIONS_MAX:
+                    del self._homes[next(iter(self._homes))]
+
     async def _answer(self, response: httpx.Response, replica: httpx.URL, send: Any) -> None:
         chunks = self._chunks(response)
         headers = _passed_on(response.headers.raw)
+        if self._options.sticky:
+            self._remember(headers, replica)
         kind = response.headers.get("content-type", "").lower()
         if self._options.buffer_sse and kind.startswith("text/event-stream"):
             whole = await self._whole(chunks, replica, send)

@@ -35,6 +35,7 @@ class HopOptions:
     Headers are dropped first and then added, so that both together replace one. `cut_idle_s`: no byte of the answer for
     so long, its head included, and the hop gives up: with a 504 before the head, by cutting the connection after it.
     `buffer_sse`: an event stream is answered when it has ended. `delay_s`: each answer begins so much later.
+    `sticky`: the requests of an MCP session go to the replica that opened it, as with a balancer's session affinity.
     """
 
     to: tuple[str, ...]
@@ -43,6 +44,7 @@ class HopOptions:
     cut_idle_s: float | None = None
     buffer_sse: bool = False
     delay_s: float = 0.0
+    sticky: bool = False
 
     def check(self) -> None:
         """Raises HopError."""

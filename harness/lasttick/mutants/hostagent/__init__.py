@@ -1,6 +1,17 @@
 """Wrong host agents, by topic. Ids are those of the contract's rulings where a ruling names one."""
 
-from lasttick.mutants.hostagent import access, calls, console, habits, handles, lease, official, soak
+from lasttick.mutants.hostagent import (
+    access,
+    calls,
+    console,
+    habits,
+    handles,
+    hosts,
+    lease,
+    official,
+    soak,
+    store_away,
+)
 
 MUTANTS = [
     *access.MUTANTS,
@@ -8,7 +19,9 @@ MUTANTS = [
     *console.MUTANTS,
     *habits.MUTANTS,
     *handles.MUTANTS,
+    *hosts.MUTANTS,
     *lease.MUTANTS,
     *official.MUTANTS,
     *soak.MUTANTS,
+    *store_away.MUTANTS,
 ]

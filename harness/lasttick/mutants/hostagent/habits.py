@@ -17,7 +17,7 @@ from lasttick.model import geometry, lease
 from lasttick.model.lease import Decision, Holder, Refused
 from lasttick.mutants import Mutant
 from lasttick.reference import durable
-from lasttick.reference.hostagent import heartbeat, identity, mcp_server, private_file, tools
+from lasttick.reference.hostagent import empty_lists, heartbeat, identity, mcp_server, private_file, tools
 from lasttick.reference.hostagent.calls import DriverCall, LeasedCalls, Turns
 from lasttick.reference.hostagent.cloud_client import CloudClient
 from lasttick.reference.hostagent.heartbeat import HeartbeatLoop
@@ -387,6 +387,13 @@ MUTANTS: list[Mutant] = [
         text="a device of a lost session is free while its call runs: the repeat in a new session drives it too",
         killed_by=f"{HABITS}a-call-that-is-made-again-in-a-new-session[0.19.0-delete]",
         patch=lambda seam: seam.wrap(lease, "answer", lost_is_free),
+    ),
+    Mutant(
+        "hostagent/announces-empty-lists",
+        breaks="HA-20",
+        text="resources and prompts that there are not are announced: the agent's model is offered four useless tools",
+        killed_by=f"{HABITS}a-call-that-is-made-again-in-a-new-session[0.19.0-delete]",
+        patch=lambda seam: seam.replace(empty_lists, "is_announced", lambda protocol_version: True),
     ),
     Mutant(
         "hostagent/heartbeat-number-of-its-own",

@@ -19,7 +19,7 @@ from mcp.server.lowlevel import Server
 from lasttick import __version__
 from lasttick.model import same_origin
 from lasttick.model.address import is_loopback
-from lasttick.ports import Clock, DriverError, Drivers, Entropy, LeaseStore
+from lasttick.ports import Clock, DriverError, Drivers, Entropy, LeaseStore, StoreUnavailable
 from lasttick.reference.hostagent import console_board, identity, predecessor, status_board, tokens
 from lasttick.reference.hostagent.calls import LeasedCalls
 from lasttick.reference.hostagent.claim_loop import ClaimLoop
@@ -156,6 +156,12 @@ class HostAgent:
                 f"the devices cannot be had: {error}",
                 "a rack that lists each device once (contract hostagent, Parts)",
                 "start the rack first, and check --devices",
+            ) from error
+        except StoreUnavailable as error:
+            raise StartError(
+                f"the lease store does not answer: {error}",
+                "one that can be asked who holds a device (contract hostagent, HA-05)",
+                "see that it runs, and start again",
             ) from error
 
     @asynccontextmanager

@@ -15,7 +15,7 @@ from typing import Any
 from lasttick.model import goal as goals
 from lasttick.model.errors import ToolError
 from lasttick.model.lease import Decision, Holder, Refused
-from lasttick.ports import LeaseStore
+from lasttick.ports import LeaseStore, StoreUnavailable
 from lasttick.reference.hostagent import tools
 from lasttick.reference.hostagent.calls import LeasedCalls
 from lasttick.reference.hostagent.cloud_client import Status
@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 HELD_BY_MCP = "device held by active MCP session"
 HELD_BY_CLOUD = "device held by another assignment"
 ENDED = "assignment has already ended"
+STORE_AWAY = "lease store unavailable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +87,10 @@ async def take(store: LeaseStore, device_id: str, holder: Holder) -> Decision:
 
 async def free(store: LeaseStore, device_id: str, holder: Holder) -> None:
     """The assignment is over: its hold goes now, or with the driver call that still runs (rulings HA-1, HA-2)."""
-    await store.end_use(device_id, holder)
-    await store.end_holder(holder)
+    try:
+        await store.end_use(device_id, holder)
+    finally:
+        await store.end_holder(holder)
 
 
 class AssignmentExecutor:
@@ -116,12 +119,18 @@ class AssignmentExecutor:
             return Outcome("failed", error.message)
         except Failure as error:
             return Outcome("failed", str(error))
+        except StoreUnavailable:
+            return Outcome("failed", STORE_AWAY)
         except Exception as error:
             logger.exception("assignment %s failed", assignment.assignment_id)
             return Outcome("failed", f"internal error: {type(error).__name__}")
         finally:
             # Also when it was refused or cancelled inside `take`: a store far away may have granted by then.
-            await free(self._store, device_id, holder)
+            try:
+                await free(self._store, device_id, holder)
+            except StoreUnavailable as error:
+                # The store's own keeping gives it back later, and its TTL does so at the latest.
+                logger.warning("assignment %s is not freed yet: %s", assignment.assignment_id, error)
 
     async def _step(self, device_id: str, holder: Holder, step: Call | goals.GoalStep) -> None:
         """Raises ToolError, or Failure when a label is not to be seen."""

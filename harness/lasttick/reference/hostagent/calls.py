@@ -128,6 +128,8 @@ class LeasedCalls:
         self._watcher: asyncio.Task[None] | None = None
         self._watches: dict[asyncio.Task[None], None] = {}
         """The devices that still act for another host agent."""
+        self._claimed: dict[str, int] = {}
+        """Of each device of a shared store, the fencing token with which it said that nobody drives it."""
 
     async def run(
         self,
@@ -211,16 +213,19 @@ class LeasedCalls:
         return await begin(call.device_id, call.holder)
 
     async def _is_idle(self, call: DriverCall, decision: Granted) -> bool:
-        """Whether nobody drives a device that was just taken. False leaves the error in the call.
+        """Whether nobody else drives the device. False leaves the error in the call.
 
         In a shared store a lease also ends because its host agent died or was cut off, and the device may still act
         for that one: it is told of the new token first, and quarantined until it has ended what it does (HA-05).
+        Not only when the grant is fresh: an assignment takes its device before its first call, and the answer that
+        said "fresh" may have been lost.
         """
-        if not (decision.fresh and self._store.shared):
+        if not self._store.shared or self._claimed.get(call.device_id) == decision.fence:
             return True
         driver = self._manager.get(call.device_id)
         try:
             if await driver.claim(decision.fence):
+                self._claimed[call.device_id] = decision.fence
                 return True
             call.error = errors.driver_stuck(call.device_id, self._max_call_s)
             acts = functools.partial(predecessor.acts_for_another, driver, decision.fence)
@@ -306,7 +311,11 @@ class LeasedCalls:
     async def _status(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """`list_devices` and `device_status`: they look at leases and never take or renew one (ruling 4)."""
         answer = await self._handlers[tool](**arguments)
-        owners = {view.device_id: view.holder for view in await self._store.snapshot()}
+        try:
+            owners = {view.device_id: view.holder for view in await self._store.snapshot()}
+        except StoreUnavailable as error:
+            log.warning("%s: %s", tool, error)
+            raise errors.store_unavailable(arguments.get("device_id")) from None
 
         def row(raw: dict[str, Any]) -> dict[str, Any]:
             device_id = raw["device_id"]

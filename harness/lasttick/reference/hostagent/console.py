@@ -23,7 +23,7 @@ from starlette.responses import RedirectResponse, Response
 from lasttick.model import login_limit, same_origin
 from lasttick.model.login_limit import Tries
 from lasttick.model.same_origin import Served
-from lasttick.ports import Clock, Entropy
+from lasttick.ports import Clock, Entropy, StoreUnavailable
 from lasttick.reference.hostagent import console_pages
 from lasttick.reference.hostagent.console_board import Sight
 from lasttick.reference.hostagent.console_events import Events, Stream
@@ -35,6 +35,10 @@ FORM = "application/x-www-form-urlencoded"
 OF_FORMS = (FORM, "multipart/form-data", "text/plain")
 """What a form of any page can send here without asking first."""
 WRONG = "wrong password; expected the one in host_console.json; log in again"
+STORE_AWAY = (
+    "the lease store cannot be reached, so nobody knows who holds which device; expected an answer from it "
+    "(ports.LeaseStore); ask again later, and see the host agent's log"
+)
 SHUT = "too many wrong passwords; expected a pause; log in again in {} s"
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -72,7 +76,10 @@ class Console:
         """Who sent it is asked before anything else is; every answer has the headers of the pages."""
 
         async def guarded(request: Request) -> Response:
-            answer = self._refusal(request) or await endpoint(request)
+            try:
+                answer = self._refusal(request) or await endpoint(request)
+            except StoreUnavailable:
+                answer = self._store_away(request)
             add_headers(answer)
             return answer
 
@@ -132,7 +139,7 @@ class Console:
         return answer
 
     async def status(self, request: Request) -> Response:
-        """The status object; 401 without a session of this console."""
+        """The status object; 401 without a session of this console; 503 when the lease store is away."""
         if not self.sessions.is_open(_presented(request)):
             return _not_logged_in()
         return JSONResponse(await self._status())
@@ -156,6 +163,13 @@ class Console:
 
     async def _status(self) -> dict[str, Any]:
         return (await self._sight()).shown
+
+    def _store_away(self, request: Request) -> Response:
+        if request.url.path == "/":
+            return console_pages.problem_page(
+                503, "Lease store away", "Nobody knows who holds which device. Try again."
+            )
+        return _error(503, STORE_AWAY)
 
     def _shut(self, request: Request, shut_ns: int) -> Response:
         wait_s = login_limit.retry_after_s(shut_ns)
@@ -186,7 +200,12 @@ class _Watch(Response):
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         headers = [pair for pair in self.raw_headers if pair[0] not in (b"content-length", b"content-type")]
-        await self._watchers.serve(Stream(self._session, self._opened_ns, headers), receive, send)
+        try:
+            await self._watchers.serve(Stream(self._session, self._opened_ns, headers), receive, send)
+        except StoreUnavailable:  # at its first sight, before anything was sent
+            answer = _error(503, STORE_AWAY)
+            add_headers(answer)
+            await answer(scope, receive, send)
 
 
 def add_headers(answer: Response) -> None:

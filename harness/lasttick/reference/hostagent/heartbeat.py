@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from lasttick.model.lease import LeaseView
-from lasttick.ports import Clock
+from lasttick.ports import Clock, StoreUnavailable
 from lasttick.reference.hostagent.cloud_client import CloudClient, CloudError, HostUnknown
 from lasttick.reference.hostagent.status_board import Look
 
@@ -83,7 +83,8 @@ class HeartbeatLoop:
                 except HostUnknown:
                     await self._register()
                     await self._send()
-        except (CloudError, TimeoutError) as error:
+        except (CloudError, StoreUnavailable, TimeoutError) as error:
+            # A store that is away cannot say what is held: no heartbeat, rather than one that shows devices free.
             # Once per outage: a cloud that is down for a day must not fill the log.
             logger.log(
                 logging.DEBUG if self._failing else logging.WARNING,

@@ -27,7 +27,7 @@ from starlette.routing import BaseRoute, Route
 from lasttick.model import errors
 from lasttick.model.errors import ToolError
 from lasttick.model.lease import Holder
-from lasttick.ports import AsgiApp, Entropy, LeaseStore
+from lasttick.ports import AsgiApp, Entropy, LeaseStore, StoreUnavailable
 from lasttick.reference.hostagent import empty_lists, handles, in_flight, tools
 from lasttick.reference.hostagent.calls import LeasedCalls
 from lasttick.reference.hostagent.door import Door
@@ -160,9 +160,7 @@ class McpEndpoint:
             on_call_tool=self._call_tool,
         )
         self.server.middleware[:] = [self._on_message]
-        empty_lists.fit(self.server)
-        if fit is not None:
-            fit(self.server)
+        (fit or empty_lists.fit)(self.server)
         self._manager = StreamableHTTPSessionManager(
             self.server,
             json_response=options.json_response,
@@ -192,7 +190,11 @@ class McpEndpoint:
 
     async def end_session(self, session_id: str) -> None:
         """A session is over: its leases go now, or when its running driver calls end (rulings 6 and 8)."""
-        await self._store.end_holder(Holder("mcp", session_id))
+        try:
+            await self._store.end_holder(Holder("mcp", session_id))
+        except StoreUnavailable as error:
+            # The session is over all the same; the store tells the others when it can.
+            log.warning("the end of session %s is not in the lease store yet: %s", session_id[:8], error)
 
     async def call_tool(
         self,

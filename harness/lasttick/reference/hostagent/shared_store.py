@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import TypeVar
 
-from lasttick.model.lease import Decision, Granted, Holder, LeaseView
+from lasttick.model.lease import Decision, Granted, Holder, LeaseView, Refused
 from lasttick.model.shared_lease import Take, TakeName
 from lasttick.ports import Clock, LeaseServer, StoreUnavailable
 
@@ -52,6 +52,8 @@ class SharedLeaseStore:
         """Cloud holds, which last until they are given back."""
         self._doubtful: list[tuple[str, Holder, str]] = []
         """Pins that may be on the server and belong to no call."""
+        self._ended: dict[Holder, None] = {}
+        """Holders whose end the server may not know yet."""
 
     @property
     def ttl_s(self) -> float:
@@ -98,7 +100,10 @@ class SharedLeaseStore:
     async def end_holder(self, holder: Holder) -> list[str]:
         for key in [key for key in self._assignments if key[1] == holder]:
             del self._assignments[key]
-        return await self._ask(lambda: self._server.end_holder(holder, self._ttl_us))
+        self._ended[holder] = None
+        had = await self._ask(lambda: self._server.end_holder(holder, self._ttl_us))
+        self._ended.pop(holder, None)
+        return had
 
     async def fence_above(self, device_id: str, seen: int) -> None:
         await self._ask(lambda: self._server.fence_above(seen))
@@ -117,6 +122,8 @@ class SharedLeaseStore:
         ]
 
     async def _take(self, name: TakeName, device_id: str, holder: Holder) -> Decision:
+        if holder in self._ended:
+            return Refused(device_id, None, "ended")
         self._asked += 1
         pin = f"{self._host}.{self._asked}"
         ask = Take(name, device_id, holder, self._host, pin)
@@ -152,12 +159,18 @@ class SharedLeaseStore:
                 await self.keep_all()
             except StoreUnavailable as error:
                 log.warning("the leases of running calls cannot be kept: %s", error)
+            except Exception:
+                log.exception("the leases of running calls cannot be kept")  # one failure must not end all keeping
 
     async def keep_all(self) -> None:
         """Tell the server what still runs here, and take back what may have been left there."""
-        for device_id, holder, pin in list(self._doubtful):
-            await self._server.end_use(device_id, holder, pin, self._ttl_us)
-            self._doubtful.remove((device_id, holder, pin))
+        # First what cannot wait: after an outage there may be much to take back, and a lease lasts only a TTL.
         for device_id, holder in list({**self._pins, **self._assignments}):
             if not await self._server.keep(device_id, holder, self._host, self._ttl_us):
                 log.warning("device %s: the lease of a running call was lost to the lease store's time", device_id)
+        for device_id, holder, pin in list(self._doubtful):
+            await self._server.end_use(device_id, holder, pin, self._ttl_us)
+            self._doubtful.remove((device_id, holder, pin))
+        for holder in list(self._ended):
+            await self._server.end_holder(holder, self._ttl_us)
+            self._ended.pop(holder, None)
