@@ -329,8 +329,10 @@ def old_screenshot(right: Wrap) -> Wrap:
     """The first picture of a device is kept and shown again."""
     kept: dict[int, dict[str, dict[str, Any]]] = {}
 
-    async def call_tool(self: McpEndpoint, holder: Holder | None, name: str, arguments: Mapping[str, Any]) -> Any:
-        answer = await right(self, holder, name, arguments)
+    async def call_tool(
+        self: McpEndpoint, holder: Holder | None, name: str, arguments: Mapping[str, Any], **named: Any
+    ) -> Any:
+        answer = await right(self, holder, name, arguments, **named)
         if name != "take_screenshot":
             return answer
         return kept.setdefault(id(self), {}).setdefault(arguments["device_id"], answer)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from lasttick.model import errors
 from lasttick.model.errors import ToolError
 from lasttick.model.lease import Decision, Holder
-from lasttick.mutants import Mutant
+from lasttick.mutants import Mutant, Seam
 from lasttick.ports import Entropy
 from lasttick.reference.hostagent import handles, mcp_server
 from lasttick.reference.hostagent.calls import DriverCall, LeasedCalls
@@ -29,23 +30,28 @@ def counted(right: Wrap) -> Wrap:
     return mint
 
 
-def same_for_every_device(right: Wrap) -> Wrap:
+def handle_alone(handle: str, device_id: str) -> Holder:
+    """The same holder on every device."""
+    return Holder("mcp", hashlib.sha256(handle.encode()).hexdigest())
+
+
+def takes_more(right: Wrap) -> Wrap:
+    """A handle that holds one device takes others."""
+
+    async def _begin(self: LeasedCalls, call: DriverCall) -> Decision:
+        if any(view.holder == call.holder for view in await self._store.snapshot()):
+            return await self._store.begin_use(call.device_id, call.holder)
+        decision: Decision = await right(self, call)
+        return decision
+
+    return _begin
+
+
+@contextmanager
+def one_for_all(seam: Seam) -> Iterator[None]:
     """A handle as a session of its own: once it is known, it takes any free device."""
-
-    async def call_tool(
-        self: McpEndpoint,
-        holder: Holder | None,
-        name: str,
-        arguments: Mapping[str, Any],
-        *,
-        meta: Mapping[str, Any] | None = None,
-    ) -> Any:
-        handle = handles.presented(meta)
-        if holder is None and handle is not None:
-            holder = Holder("mcp", hashlib.sha256(handle.encode()).hexdigest())
-        return await right(self, holder, name, arguments, meta=meta)
-
-    return call_tool
+    with seam.replace(handles, "holder_of_handle", handle_alone), seam.wrap(LeasedCalls, "_begin", takes_more):
+        yield
 
 
 def takes_again(right: Wrap) -> Wrap:
@@ -143,7 +149,7 @@ MUTANTS = [
         ruling=7,
         text="A lease handle is a session: presented on another free device, it takes that too.",
         killed_by="hostagent/handles/a-wrong-handle-opens-nothing",
-        patch=lambda seam: seam.wrap(McpEndpoint, "call_tool", same_for_every_device),
+        patch=one_for_all,
     ),
     Mutant(
         id="hostagent/expired-handle-takes-again",
@@ -229,7 +235,7 @@ MUTANTS = [
         id="hostagent/lost-lease-is-kept",
         breaks="HA-16",
         ruling=7,
-        text="A lease whose token the device refuses is kept: asking anew is refused for a TTL, and to no holder's use.",
+        text="A lease whose token the device refuses is kept: asking anew is refused for a TTL, to no one's use.",
         killed_by="hostagent/handle-ends/who-lost-the-phone-to-a-later-holder-may-ask-anew",
         patch=lambda seam: seam.replace(LeasedCalls, "_unpin", kept_though_lost),
     ),
