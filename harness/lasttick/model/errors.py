@@ -14,6 +14,11 @@ DEVICE = -32000
 NO_SESSION = -32001
 INVALID_PARAMS = -32602
 
+STOPPING = (
+    "the host agent stops before this call is answered; expected one that runs (contract hostagent, HA-01); look at "
+    "the device, which may still have done it, and call again when the host agent is back"
+)
+
 Reason = Literal[
     "device_busy",
     "driver_error",
@@ -77,6 +82,11 @@ def device_busy(device_id: str, owner: Holder, *, own: bool = False) -> ToolErro
 def driver_error(device_id: str, message: str) -> ToolError:
     """Error matrix row 5: the driver's own message, cut at 2,000 characters and without lone surrogates."""
     return ToolError(DEVICE, sendable(message[:2_000]), {"reason": "driver_error", "device_id": device_id})
+
+
+def stopping(device_id: str) -> ToolError:
+    """The host agent stops under a running call: what the device did of it is not known."""
+    return driver_error(device_id, STOPPING)
 
 
 def driver_stuck(device_id: str, max_call_s: float) -> ToolError:

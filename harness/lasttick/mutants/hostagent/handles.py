@@ -130,6 +130,17 @@ def whatever_the_era(scope: Any) -> str | None:
     return found[0] if found else None
 
 
+def parting_gift(right: Wrap) -> Wrap:
+    """A call that a stop has broken off is answered like one that failed on the device."""
+
+    def settle(self: DriverCall) -> None:
+        if self.error is None and self.result is None:
+            self.error = errors.driver_error(self.device_id, "the driver call was cancelled")
+        right(self)
+
+    return settle
+
+
 async def kept_though_lost(self: LeasedCalls, call: DriverCall) -> None:
     await self._store.end_use(call.device_id, call.holder)
 
@@ -238,5 +249,13 @@ MUTANTS = [
         text="A lease whose token the device refuses is kept: asking anew is refused for a TTL, to no one's use.",
         killed_by="hostagent/handle-ends/who-lost-the-phone-to-a-later-holder-may-ask-anew",
         patch=lambda seam: seam.replace(LeasedCalls, "_unpin", kept_though_lost),
+    ),
+    Mutant(
+        id="hostagent/stop-gives-a-handle",
+        breaks="HA-16",
+        ruling=7,
+        text="A first call that a stop breaks off is given a handle to a lease that goes with the host agent.",
+        killed_by="hostagent/handle-ends/a-first-call-under-a-stop-gives-no-handle",
+        patch=lambda seam: seam.wrap(DriverCall, "settle", parting_gift),
     ),
 ]

@@ -57,8 +57,10 @@ class DriverCall:
         if self.error is None and self.result is not None:
             self.answer.set_result(self.result)
             return
-        error = self.error or errors.driver_error(self.device_id, "the driver call was cancelled")
-        if self.handle is not None and self.fence is not None and isinstance(error, ToolError):
+        error = self.error
+        if error is None:  # only a stop of the host agent leaves neither, and the lease goes with it
+            error = errors.stopping(self.device_id)
+        elif self.handle is not None and self.fence is not None and isinstance(error, ToolError):
             error = errors.with_handle(error, self.handle)
         self.answer.set_exception(error)
         self.answer.exception()  # marks it as seen: nobody may be waiting any more
