@@ -16,11 +16,11 @@ SLOW_TURNS = 15
 
 
 @scenario("HA-16", "HA-07", needs=("every-await",))
-@pytest.mark.parametrize("driver", ["quick", "slow"])
-async def test_a_first_call_is_dropped_at_each_turn(world: World, driver: str) -> None:
+@pytest.mark.parametrize(("driver", "sse"), [("quick", True), ("slow", True), ("slow", False)])
+async def test_a_first_call_is_dropped_at_each_turn(world: World, driver: str, sse: bool) -> None:
     """At each turn of a stateless client's first call its connection breaks, so nobody has the handle.
     Bob is refused while the phone moves, and has it one TTL after the phone's end, exactly: no lease is left over."""
-    host = await world.hostagent(devices=[PHONE], ttl_s=world.ttl_s / 10)
+    host = await world.hostagent(devices=[PHONE], ttl_s=world.ttl_s / 10, sse=sse)
     phone, bob = world.device(PHONE), await host.client("bob")
     length_s = host.ttl_s / 2 if driver == "slow" else 0.0
     for turn in range(TURNS_MAX):
@@ -51,10 +51,11 @@ async def test_a_first_call_is_dropped_at_each_turn(world: World, driver: str) -
 
 
 @scenario("HA-16", "HA-10")
-async def test_a_first_call_that_is_stuck_still_gives_its_handle(world: World) -> None:
-    """A stateless client's first call takes longer than the time limit.
+@pytest.mark.parametrize("sse", [False, True])
+async def test_a_first_call_that_is_stuck_still_gives_its_handle(world: World, sse: bool) -> None:
+    """A stateless client's first call takes longer than the time limit, and is answered in JSON or as an event stream.
     Its error is driver_stuck and carries the handle, which is good for the phone when that has returned."""
-    host = await world.hostagent(devices=[PHONE], max_call_s=world.ttl_s)
+    host = await world.hostagent(devices=[PHONE], max_call_s=world.ttl_s, sse=sse)
     eve, bob = await host.client("eve", era="modern"), await host.client("bob")
     phone = world.device(PHONE)
     await phone.slow("tap", 1.5 * host.max_call_s)

@@ -231,7 +231,7 @@ MUTANTS = [
         breaks="HA-16",
         ruling=7,
         text="A first call whose client has gone leaves the device pinned for ever, by a handle that nobody knows.",
-        killed_by="hostagent/handle-ends/a-first-call-is-dropped-at-each-turn",
+        killed_by="hostagent/handle-ends/a-first-call-is-dropped-at-each-turn[slow-True]",
         patch=lambda seam: seam.wrap(LeasedCalls, "_unpin", pinned_for_nobody),
     ),
     Mutant(
