@@ -149,13 +149,15 @@ def unknown_device(device_id: str) -> ToolError:
     return ToolError(INVALID_PARAMS, f"unknown device: {name}", {"reason": "unknown_device", "device_id": name})
 
 
-def bad_arguments(tool: str, argument: str, was: str, expected: str) -> ToolError:
-    """`argument` of `tool` was `was`; `expected` says what the tool's input schema asks for."""
+def bad_arguments(
+    tool: str, argument: str, was: str, expected: str, where: str = "inputSchema of tools/list"
+) -> ToolError:
+    """`argument` of `tool` was `was`; `expected` says what is asked for, and `where` who asks: its input schema."""
     argument = shown(argument)
     return ToolError(
         INVALID_PARAMS,
         f"bad arguments for {shown(tool)}: {argument} is {shown(was)}; expected {expected} "
-        "(inputSchema of tools/list); correct it and call again",
+        f"({where}); correct it and call again",
         {"reason": "bad_arguments", "tool": shown(tool), "argument": argument, "expected": expected},
     )
 
