@@ -51,6 +51,17 @@ def test_each_of_a_sample_stands_for_several():
     assert fate("m", "HA-01", one_of_two, CLAIMS, 5, weight=2.0).too_blunt
 
 
+def test_a_sample_of_its_own_scenarios_has_the_one_it_names_and_counts_for_all():
+    claims = {**{f"own-{number}[{row}]": ("HA-01",) for number in range(6) for row in "ab"}, "else": ("HA-02",)}
+    watched = Watched({id_: ["m"] for id_ in claims}, costly=("own-0[b]",))
+    job = to_play("m", "HA-01", watched, claims, own_max=2, killer="own-5[a]")
+    assert job == Job(("own-1[b]", "own-3[b]", "own-5[a]", "else"), own_weight=2.0)
+    assert to_play("m", "HA-01", watched, claims, own_max=9, killer="own-5[a]").own_weight == 6 / 5
+    red = {"own-1[b]": "fail", "own-3[b]": "fail", "own-5[a]": "fail", "else": "pass"}
+    assert fate("m", "HA-01", red, claims, 7, own_weight=2.0).too_blunt
+    assert not fate("m", "HA-01", red, claims, 7).too_blunt
+
+
 def test_what_claims_the_requirement_is_always_played_and_the_rest_once_a_scenario():
     claims = {"a": ("HA-01",), "b[1]": ("HA-02",), "b[2]": ("HA-02",), "c": ("HA-02",), "d": ("HA-02",)}
     watched = Watched({id_: [] if id_ in ("a", "d") else ["m"] for id_ in claims}, costly=("a", "c"))

@@ -345,16 +345,20 @@ def mutants_run(
     others: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Of scenarios of other requirements only so many each.")
     ] = None,
+    own: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Of scenarios of its requirement only so many, and the one it names."),
+    ] = None,
     json: Json = False,
 ) -> int:
     """Run every scenario against every mutant; exit 1 for a survivor, a blunt one, or an unbroken requirement.
 
-    With --others the scenarios that do not claim a mutant's requirement are a sample, spread evenly; a mutant that
-    looks too blunt by it is played with all of them.
+    With --others and --own a sample is played, spread evenly; a mutant that survives it, or looks too blunt by it, is
+    played with all.
     """
     from lasttick.cli.mutants import run_mutants
 
-    return run_mutants(pattern, seed=seed, workers=workers, as_json=json, others_max=others)
+    return run_mutants(pattern, seed=seed, workers=workers, as_json=json, others_max=others, own_max=own)
 
 
 @bench.command("leases")

@@ -54,11 +54,21 @@ def list_mutants(*, as_json: bool) -> int:
     return PASSED
 
 
+Sample = tuple[int | None, int | None]
+"""How many scenarios at most that do not claim a mutant's requirement, and that do."""
+
+
 def run_mutants(
-    pattern: str | None, *, seed: int, workers: str | None, as_json: bool, others_max: int | None = None
+    pattern: str | None,
+    *,
+    seed: int,
+    workers: str | None,
+    as_json: bool,
+    others_max: int | None = None,
+    own_max: int | None = None,
 ) -> int:
     """Run every scenario against every mutant that `pattern` selects. `others_max`: of those that do not claim its
-    requirement at most so many. Raises UsageError when it selects none."""
+    requirement at most so many; `own_max`: of those that do. Raises UsageError when it selects none."""
     from lasttick.mutants import catalogue
 
     count = _workers(workers)
@@ -77,7 +87,7 @@ def run_mutants(
         of_system = [one for one in mutants if one.system == system]
         try:
             told, claimed = _of_system(
-                system, of_system, seed=seed, workers=count, progress=progress, others_max=others_max
+                system, of_system, seed=seed, workers=count, progress=progress, sample=(others_max, own_max)
             )
         except MatrixError as error:
             raise Broken(str(error)) from error
@@ -91,7 +101,7 @@ def run_mutants(
     else:
         print("\n".join(_table(fates)))
     summary = f"{sum(one.killed for one in fates)} of {len(fates)} mutants killed"
-    if pattern is None:  # some of the mutants say nothing about what no mutant shows
+    if pattern is None and own_max is None:  # a part of the matrix says nothing about what no mutant shows
         unproven = unproven_claims(fates, claims)
         for scenario, id_ in unproven:
             print(f"lasttick: unproven claim: {scenario} on {id_}", file=sys.stderr)
@@ -109,7 +119,7 @@ def _of_system(
     seed: int,
     workers: int,
     progress: Progress,
-    others_max: int | None = None,
+    sample: Sample = (None, None),
 ) -> tuple[list[Fate], dict[str, tuple[str, ...]]]:
     """What became of the mutants of one system, and the claims of its scenarios. Raises MatrixError, Broken."""
     folder = scenarios_folder(Path.cwd()) / system
@@ -120,18 +130,21 @@ def _of_system(
         claims = _claims(folder.parent, reference)
         total = len({stem(id_) for id_, verdict in reference.verdicts.items() if verdict != "not_applicable"})
 
-        def judged(some: Sequence[Mutant], others_max: int | None) -> dict[str, Fate]:
-            jobs = {one.id: to_play(one.id, one.breaks, watched, claims, others_max) for one in some}
+        def judged(some: Sequence[Mutant], sample: Sample) -> dict[str, Fate]:
+            jobs = {one.id: to_play(one.id, one.breaks, watched, claims, *sample, one.killed_by) for one in some}
             rows = matrix.mutants({id_: job.ids for id_, job in jobs.items()}, progress.tell)
             return {
-                one.id: fate(one.id, one.breaks, row.verdicts, claims, total, jobs[one.id].weight)
+                one.id: fate(
+                    one.id, one.breaks, row.verdicts, claims, total, jobs[one.id].weight, jobs[one.id].own_weight
+                )
                 for one, row in zip(some, rows, strict=True)
             }
 
-        told = judged(mutants, others_max)
-        if others_max is not None:
-            # A sample can only suspect: what looks too blunt is played with all that it may change.
-            told |= judged([one for one in mutants if told[one.id].too_blunt], None)
+        told = judged(mutants, sample)
+        if sample != (None, None):
+            # A sample can only suspect: what looks too blunt, or survives, is played with all that it may change.
+            suspects = [one for one in mutants if told[one.id].too_blunt or not told[one.id].killed]
+            told |= judged(suspects, (None, None))
     fates = [told[one.id] for one in mutants]
     return fates, claims
 

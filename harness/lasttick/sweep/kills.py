@@ -46,10 +46,12 @@ def fate(
     claims: Mapping[str, Sequence[str]],
     total: int,
     weight: float = 1.0,
+    own_weight: float = 1.0,
 ) -> Fate:
     """Judge one mutant by the verdicts of what was played with it; `total`: how many scenarios its system has.
 
-    `claims` are those of each scenario; `weight`: how many each of the others stands for, when they are a sample.
+    `claims` are those of each scenario; `weight` and `own_weight`: how many each of the others, and of the claimants,
+    stands for, when they are a sample.
     """
     red = sorted(scenario for scenario, verdict in verdicts.items() if verdict in RED)
     killers = tuple(scenario for scenario in red if breaks in claims[scenario])
@@ -60,7 +62,7 @@ def fate(
         killed=bool(killers),
         killed_by=killers,
         also_red=others,
-        too_blunt=2 * (_count(killers) + weight * _count(others)) > total,
+        too_blunt=2 * (own_weight * _count(killers) + weight * _count(others)) > total,
         inconclusive=tuple(sorted(scenario for scenario, verdict in verdicts.items() if verdict == "inconclusive")),
     )
 

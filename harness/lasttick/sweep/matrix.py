@@ -123,30 +123,45 @@ def stem(id_: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Job:
     """What to play with one mutant. `weight`: how many scenarios each of those stands for that do not claim its
-    requirement: 1 unless they are a sample."""
+    requirement, `own_weight`: of those that do; 1 unless they are a sample."""
 
     ids: tuple[str, ...]
     weight: float = 1.0
+    own_weight: float = 1.0
 
 
 def to_play(
-    mutant_id: str, breaks: str, watched: Watched, claims: Mapping[str, Sequence[str]], others_max: int | None = None
+    mutant_id: str,
+    breaks: str,
+    watched: Watched,
+    claims: Mapping[str, Sequence[str]],
+    others_max: int | None = None,
+    own_max: int | None = None,
+    killer: str = "",
 ) -> Job:
     """All that claims the mutant's requirement, and one of each other that it may change: at most `others_max` of
-    these, none of them costly, spread over them evenly."""
-    chosen: dict[str, None] = {}
+    these, none of them costly, spread over them evenly. With `own_max` of the claimants, too, at most so many
+    scenarios, and always `killer`."""
+    own: list[str] = []
     others: dict[str, str] = {}
     for id_, mutants in watched.changeable.items():
         if breaks in claims[id_]:
-            chosen[id_] = None
+            own.append(id_)
         elif mutant_id in mutants:
             others.setdefault(stem(id_), id_)
+    chosen, own_weight = own, 1.0
+    if own_max is not None:
+        stems = {stem(id_): id_ for id_ in own}
+        kept = _spread([id_ for id_ in stems.values() if id_ not in watched.costly], own_max)
+        chosen = [*kept, *(id_ for id_ in own if id_ == killer)]
+        own_weight = len(stems) / max(1, len({stem(id_) for id_ in chosen}))
     found = list(others.values())
     sample = found
     if others_max is not None and len(found) > others_max:
         sample = _spread([id_ for id_ in found if id_ not in watched.costly], others_max)
-    played = {**chosen, **dict.fromkeys(sample)}
-    return Job(tuple(id_ for id_ in watched.changeable if id_ in played), len(found) / len(sample) if sample else 1.0)
+    played = dict.fromkeys([*chosen, *sample])
+    ids = tuple(id_ for id_ in watched.changeable if id_ in played)
+    return Job(ids, len(found) / len(sample) if sample else 1.0, own_weight)
 
 
 def _spread(ids: Sequence[str], count: int) -> list[str]:

@@ -399,10 +399,10 @@ def _reads_file_each_time(self: McpTokenStore, presented: str) -> bool:
 # -- HA-15: restart ----------------------------------------------------------------------------------------------------
 
 
-def _kept_store(clock: Any, ttl_s: float) -> MemoryLeaseStore:
+def _kept_store(clock: Any, *ages_s: float) -> MemoryLeaseStore:
     """One table of leases for every host agent on this clock, as if it had been written down and read again."""
     if not hasattr(clock, "kept_leases"):
-        clock.kept_leases = _KeptStore(clock, ttl_s)
+        clock.kept_leases = _KeptStore(clock, *ages_s)
     return clock.kept_leases
 
 

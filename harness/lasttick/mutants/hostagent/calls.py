@@ -225,8 +225,8 @@ def store_that_stays(seam: Seam) -> Any:
     kept: dict[str, Holder] = {}
 
     class KeptStore(MemoryLeaseStore):
-        def __init__(self, clock: Any, ttl_s: float) -> None:
-            super().__init__(clock, ttl_s)
+        def __init__(self, clock: Any, *ages_s: float) -> None:
+            super().__init__(clock, *ages_s)
             for device_id, holder in kept.items():
                 self.table.acquire(self.now_ns(), device_id, holder)
 
