@@ -14,6 +14,11 @@ DEVICE = -32000
 NO_SESSION = -32001
 INVALID_PARAMS = -32602
 
+STOPPING = (
+    "the host agent stops before this call is answered; expected one that runs (contract hostagent, HA-01); look at "
+    "the device, which may still have done it, and call again when the host agent is back"
+)
+
 Reason = Literal[
     "device_busy",
     "driver_error",
@@ -79,6 +84,11 @@ def driver_error(device_id: str, message: str) -> ToolError:
     return ToolError(DEVICE, sendable(message[:2_000]), {"reason": "driver_error", "device_id": device_id})
 
 
+def stopping(device_id: str) -> ToolError:
+    """The host agent stops under a running call: what the device did of it is not known."""
+    return driver_error(device_id, STOPPING)
+
+
 def driver_stuck(device_id: str, max_call_s: float) -> ToolError:
     """Ruling 13: a driver call runs longer than `max_call_s`, and nobody may drive the device until it returns."""
     return ToolError(
@@ -139,13 +149,15 @@ def unknown_device(device_id: str) -> ToolError:
     return ToolError(INVALID_PARAMS, f"unknown device: {name}", {"reason": "unknown_device", "device_id": name})
 
 
-def bad_arguments(tool: str, argument: str, was: str, expected: str) -> ToolError:
-    """`argument` of `tool` was `was`; `expected` says what the tool's input schema asks for."""
+def bad_arguments(
+    tool: str, argument: str, was: str, expected: str, where: str = "inputSchema of tools/list"
+) -> ToolError:
+    """`argument` of `tool` was `was`; `expected` says what is asked for, and `where` who asks: its input schema."""
     argument = shown(argument)
     return ToolError(
         INVALID_PARAMS,
         f"bad arguments for {shown(tool)}: {argument} is {shown(was)}; expected {expected} "
-        "(inputSchema of tools/list); correct it and call again",
+        f"({where}); correct it and call again",
         {"reason": "bad_arguments", "tool": shown(tool), "argument": argument, "expected": expected},
     )
 

@@ -52,6 +52,11 @@ class Device:
 
     # -- trouble
 
+    async def claim(self, fence: int) -> None:
+        """Tell the device of a later holder's fencing token, as another host agent would."""
+        name = self.device_id.rpartition("/")[2]
+        await self._world.post(f"{self._rack_url}/v1/devices/{name}/claim", {"fence": fence})
+
     async def slow(self, tool: str, seconds: float) -> None:
         """From now on `tool` (or "*") takes this long."""
         await self._trouble(kind="slow", tool=tool, s=seconds)

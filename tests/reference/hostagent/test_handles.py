@@ -1,10 +1,13 @@
 """Lease handles by themselves: what one is made of, and whom it stands for."""
 
+from pathlib import Path
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lasttick.model.errors import ToolError
+from lasttick.model.errors import Reason, ToolError
 from lasttick.reference.hostagent import handles
 
 
@@ -57,3 +60,9 @@ def test_what_cannot_be_a_handle_is_bad_arguments(wrong: object) -> None:
 
 def test_the_handle_itself_comes_back_unchanged() -> None:
     assert handles.presented({handles.META_KEY: "x" * 200}) == "x" * 200
+
+
+def test_the_page_for_users_names_the_key_and_every_reason() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "device-leases.md").read_text(encoding="utf-8")
+    assert handles.META_KEY in page
+    assert [reason for reason in get_args(Reason) if f"`{reason}`" not in page] == []

@@ -61,12 +61,12 @@ def lease_before_look(right: Wrap) -> Wrap:
     """Takes the lease first, then finds out whether there is such a device."""
 
     async def run(
-        self: LeasedCalls, holder: Holder | None, tool: str, arguments: Mapping[str, Any]
+        self: LeasedCalls, holder: Holder | None, tool: str, arguments: Mapping[str, Any], **named: Any
     ) -> dict[str, Any] | Any:
         device_id = arguments.get("device_id")
         if holder is not None and isinstance(device_id, str) and tool in tools.TOOLS and tools.TOOLS[tool].leased:
             await self._store.acquire(device_id, holder)
-        return await right(self, holder, tool, arguments)
+        return await right(self, holder, tool, arguments, **named)
 
     return run
 
@@ -329,8 +329,10 @@ def old_screenshot(right: Wrap) -> Wrap:
     """The first picture of a device is kept and shown again."""
     kept: dict[int, dict[str, dict[str, Any]]] = {}
 
-    async def call_tool(self: McpEndpoint, holder: Holder | None, name: str, arguments: Mapping[str, Any]) -> Any:
-        answer = await right(self, holder, name, arguments)
+    async def call_tool(
+        self: McpEndpoint, holder: Holder | None, name: str, arguments: Mapping[str, Any], **named: Any
+    ) -> Any:
+        answer = await right(self, holder, name, arguments, **named)
         if name != "take_screenshot":
             return answer
         return kept.setdefault(id(self), {}).setdefault(arguments["device_id"], answer)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from lasttick.model import errors
 from lasttick.model.errors import ToolError
 from lasttick.model.lease import Decision, Holder
-from lasttick.mutants import Mutant
+from lasttick.mutants import Mutant, Seam
 from lasttick.ports import Entropy
-from lasttick.reference.hostagent import handles
+from lasttick.reference.hostagent import handles, mcp_server
 from lasttick.reference.hostagent.calls import DriverCall, LeasedCalls
 from lasttick.reference.hostagent.mcp_server import McpEndpoint
 
@@ -29,23 +30,28 @@ def counted(right: Wrap) -> Wrap:
     return mint
 
 
-def same_for_every_device(right: Wrap) -> Wrap:
+def handle_alone(handle: str, device_id: str) -> Holder:
+    """The same holder on every device."""
+    return Holder("mcp", hashlib.sha256(handle.encode()).hexdigest())
+
+
+def takes_more(right: Wrap) -> Wrap:
+    """A handle that holds one device takes others."""
+
+    async def _begin(self: LeasedCalls, call: DriverCall) -> Decision:
+        if any(view.holder == call.holder for view in await self._store.snapshot()):
+            return await self._store.begin_use(call.device_id, call.holder)
+        decision: Decision = await right(self, call)
+        return decision
+
+    return _begin
+
+
+@contextmanager
+def one_for_all(seam: Seam) -> Iterator[None]:
     """A handle as a session of its own: once it is known, it takes any free device."""
-
-    async def call_tool(
-        self: McpEndpoint,
-        holder: Holder | None,
-        name: str,
-        arguments: Mapping[str, Any],
-        *,
-        meta: Mapping[str, Any] | None = None,
-    ) -> Any:
-        handle = handles.presented(meta)
-        if holder is None and handle is not None:
-            holder = Holder("mcp", hashlib.sha256(handle.encode()).hexdigest())
-        return await right(self, holder, name, arguments, meta=meta)
-
-    return call_tool
+    with seam.replace(handles, "holder_of_handle", handle_alone), seam.wrap(LeasedCalls, "_begin", takes_more):
+        yield
 
 
 def takes_again(right: Wrap) -> Wrap:
@@ -103,6 +109,42 @@ def unchecked(meta: Mapping[str, Any] | None) -> str | None:
     return handle if isinstance(handle, str) and handle else None
 
 
+def failed_only(right: Wrap) -> Wrap:
+    """Gives the handle with `driver_error`, and forgets it when the call is stuck."""
+    return lambda error, handle: right(error, handle) if error.reason == "driver_error" else error
+
+
+def pinned_for_nobody(right: Wrap) -> Wrap:
+    """Where nobody has heard the handle, nobody unpins either."""
+
+    async def _unpin(self: LeasedCalls, call: DriverCall) -> None:
+        if call.handle is None or not call.answer.cancelled():
+            await right(self, call)
+
+    return _unpin
+
+
+def whatever_the_era(scope: Any) -> str | None:
+    """The session id of a request, also of one whose protocol knows no sessions."""
+    found = [value.decode("latin-1") for name, value in scope["headers"] if name == b"mcp-session-id"]
+    return found[0] if found else None
+
+
+def parting_gift(right: Wrap) -> Wrap:
+    """A call that a stop has broken off is answered like one that failed on the device."""
+
+    def settle(self: DriverCall) -> None:
+        if self.error is None and self.result is None:
+            self.error = errors.driver_error(self.device_id, "the driver call was cancelled")
+        right(self)
+
+    return settle
+
+
+async def kept_though_lost(self: LeasedCalls, call: DriverCall) -> None:
+    await self._store.end_use(call.device_id, call.holder)
+
+
 MUTANTS = [
     Mutant(
         id="hostagent/handle-guessable",
@@ -118,7 +160,7 @@ MUTANTS = [
         ruling=7,
         text="A lease handle is a session: presented on another free device, it takes that too.",
         killed_by="hostagent/handles/a-wrong-handle-opens-nothing",
-        patch=lambda seam: seam.wrap(McpEndpoint, "call_tool", same_for_every_device),
+        patch=one_for_all,
     ),
     Mutant(
         id="hostagent/expired-handle-takes-again",
@@ -175,5 +217,45 @@ MUTANTS = [
         text="A lease handle that is no text counts as none, and the call takes a free device.",
         killed_by="hostagent/handles/a-wrong-handle-opens-nothing",
         patch=lambda seam: seam.replace(handles, "presented", unchecked),
+    ),
+    Mutant(
+        id="hostagent/stuck-first-call-keeps-its-handle",
+        breaks="HA-16",
+        ruling=7,
+        text="A first call that is stuck leaves the device leased when it returns, and tells nobody the handle.",
+        killed_by="hostagent/handle-ends/a-first-call-that-is-stuck-still-gives-its-handle",
+        patch=lambda seam: seam.wrap(errors, "with_handle", failed_only),
+    ),
+    Mutant(
+        id="hostagent/unheard-handle-pins-for-ever",
+        breaks="HA-16",
+        ruling=7,
+        text="A first call whose client has gone leaves the device pinned for ever, by a handle that nobody knows.",
+        killed_by="hostagent/handle-ends/a-first-call-is-dropped-at-each-turn[slow-True]",
+        patch=lambda seam: seam.wrap(LeasedCalls, "_unpin", pinned_for_nobody),
+    ),
+    Mutant(
+        id="hostagent/session-id-holds-in-the-modern-era",
+        breaks="HA-16",
+        ruling=7,
+        text="A request of the era without sessions that carries a session's id is taken for the session's.",
+        killed_by="hostagent/handle-ends/a-session-id-beside-a-handle-counts-for-nothing",
+        patch=lambda seam: seam.replace(mcp_server, "session_of", whatever_the_era),
+    ),
+    Mutant(
+        id="hostagent/lost-lease-is-kept",
+        breaks="HA-16",
+        ruling=7,
+        text="A lease whose token the device refuses is kept: asking anew is refused for a TTL, to no one's use.",
+        killed_by="hostagent/handle-ends/who-lost-the-phone-to-a-later-holder-may-ask-anew",
+        patch=lambda seam: seam.replace(LeasedCalls, "_unpin", kept_though_lost),
+    ),
+    Mutant(
+        id="hostagent/stop-gives-a-handle",
+        breaks="HA-16",
+        ruling=7,
+        text="A first call that a stop breaks off is given a handle to a lease that goes with the host agent.",
+        killed_by="hostagent/handle-ends/a-first-call-under-a-stop-gives-no-handle",
+        patch=lambda seam: seam.wrap(DriverCall, "settle", parting_gift),
     ),
 ]

@@ -159,10 +159,10 @@ def take_when_free(right: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def status_takes(right: Callable[..., Any]) -> Callable[..., Any]:
-    async def run(self: LeasedCalls, holder: Holder | None, tool: str, arguments: Any) -> dict[str, Any]:
+    async def run(self: LeasedCalls, holder: Holder | None, tool: str, arguments: Any, **named: Any) -> dict[str, Any]:
         if tool == "device_status" and holder is not None:
             await self._store.acquire(arguments["device_id"], holder)
-        answer: dict[str, Any] = await right(self, holder, tool, arguments)
+        answer: dict[str, Any] = await right(self, holder, tool, arguments, **named)
         return answer
 
     return run

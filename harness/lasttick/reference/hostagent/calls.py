@@ -57,8 +57,10 @@ class DriverCall:
         if self.error is None and self.result is not None:
             self.answer.set_result(self.result)
             return
-        error = self.error or errors.driver_error(self.device_id, "the driver call was cancelled")
-        if self.handle is not None and self.fence is not None and isinstance(error, ToolError):
+        error = self.error
+        if error is None:  # only a stop of the host agent leaves neither, and the lease goes with it
+            error = errors.stopping(self.device_id)
+        elif self.handle is not None and self.fence is not None and isinstance(error, ToolError):
             error = errors.with_handle(error, self.handle)
         self.answer.set_exception(error)
         self.answer.exception()  # marks it as seen: nobody may be waiting any more
@@ -239,8 +241,14 @@ class LeasedCalls:
         return False
 
     async def _unpin(self, call: DriverCall) -> None:
-        """The driver has ended, well (`call.result`) or badly (`call.error`): the TTL runs from here (ruling 1)."""
+        """The driver has ended, well (`call.result`) or badly (`call.error`): the TTL runs from here (ruling 1).
+
+        A lease that the device does not honour is given back: kept, it would be refused there again and again, and a
+        caller whose first call this was has no handle to it.
+        """
         await self._store.end_use(call.device_id, call.holder)
+        if isinstance(call.error, ToolError) and call.error.reason == "lease_lost":
+            await self._store.release(call.device_id, call.holder)
 
     async def _perform(self, call: DriverCall) -> None:
         self._driving[call] = self._clock.now_ns() + self._max_call_ns

@@ -43,6 +43,10 @@ def presented(meta: Mapping[str, Any] | None) -> str | None:
     if not isinstance(handle, str) or not HANDLE.fullmatch(handle):
         what = f"a text of {len(handle)} characters" if isinstance(handle, str) else f"of type {type(handle).__name__}"
         raise errors.bad_arguments(
-            "tools/call", f"_meta {META_KEY}", what, "the lease handle that a result's _meta gave, unchanged"
+            "tools/call",
+            f"_meta {META_KEY}",
+            what,
+            "the lease handle that a result's _meta gave, unchanged",
+            "contract hostagent, ruling 7",
         )
     return handle

@@ -17,6 +17,7 @@ from typing import Any
 import anyio
 import pydantic_core
 
+from lasttick.model import errors
 from lasttick.ports import AsgiApp
 from lasttick.reference.hostagent.session_watch import SessionOf
 
@@ -31,10 +32,6 @@ BAD_ID = (
 DUPLICATE_ID = (
     "a request with this id is in flight on this session; expected an id that no unanswered request has "
     "(MCP specification, Requests); use a new id for every request"
-)
-STOPPING = (
-    "the host agent stops before this call is answered; expected one that runs (contract hostagent, HA-01); look at "
-    "the device, which may still have done it, and call again when the host agent is back"
 )
 _NO_ID = object()
 _NOT_JSON = object()
@@ -234,7 +231,7 @@ class InFlight:
         except asyncio.CancelledError:
             if task.cancelled() and not _is_cancelled():
                 if not client.begun:
-                    await refuse(client, 503, "stopping", STOPPING)
+                    await refuse(client, 503, "stopping", errors.STOPPING)
                 return
             client.gone = True
             raise
