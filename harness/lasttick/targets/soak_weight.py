@@ -91,8 +91,9 @@ def census(
     }
 
 
-def _of_the_agent(module: str) -> bool:
-    return module.startswith(REFERENCE) and module != HISTORY
+def _of_the_agent(module: object) -> bool:
+    """`module`: what a type says of itself; a compiled one may say anything."""
+    return isinstance(module, str) and module.startswith(REFERENCE) and module != HISTORY
 
 
 def _files() -> int:
