@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from lasttick.conformance import baseline, toolbox
+from lasttick.conformance.child import SuiteFailed
 from lasttick.conformance.play import REVISIONS, SYSTEMS
-from lasttick.conformance.suite import Suite, SuiteFailed, listed_requirements, listed_server
+from lasttick.conformance.suite import Suite, listed_requirements, listed_server
 from lasttick.conformance.toolbox import Node
 
 SERVER = """Server scenarios (test against a server):

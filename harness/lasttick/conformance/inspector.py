@@ -7,16 +7,13 @@ the door. Source: contract mcp_conformance, section 5.
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lasttick.conformance.suite import SuiteFailed
+from lasttick.conformance.child import run_to_end
 from lasttick.conformance.toolbox import Toolbox
 
 CALL_S = 30.0
@@ -56,31 +53,10 @@ class Inspector:
 
     async def _run(self, *asked: str) -> Inspected:
         """Raises SuiteFailed when it does not end in time."""
-        process = await asyncio.create_subprocess_exec(
-            *self._command(asked),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env={**os.environ, "HOME": str(self.home), "NO_COLOR": "1"},
-            cwd=self.home,
-        )
-        try:
-            out, said = await asyncio.wait_for(process.communicate(), CALL_S)
-        except TimeoutError:
-            raise SuiteFailed(
-                f"the Inspector did not end {' '.join(asked)} within {CALL_S:g} s\n  expected: about a second\n"
-                "  next: run it by hand (docs/conformance.md)"
-            ) from None
-        finally:
-            if process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    process.kill()
-                await process.wait()
+        ended = await run_to_end(self._command(asked), CALL_S, environ={"HOME": str(self.home)}, folder=self.home)
         try:
             # After a result that says it failed there is a second object.
-            result, _ = json.JSONDecoder().raw_decode(out.decode(errors="replace").lstrip())
+            result, _ = json.JSONDecoder().raw_decode(ended.out.lstrip())
         except ValueError:
             result = None
-        code = process.returncode
-        assert code is not None, "it has ended"
-        return Inspected(code, result if isinstance(result, dict) else None, said.decode(errors="replace"))
+        return Inspected(ended.code, result if isinstance(result, dict) else None, ended.said)

@@ -6,25 +6,18 @@ Source: contract mcp_conformance, section 2.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from lasttick.conformance.child import SuiteFailed, run_to_end
 from lasttick.conformance.results import Check, read
 from lasttick.conformance.toolbox import Node
 
 RUN_S = 180.0
 LIST_S = 30.0
 NAME = re.compile(r"\s*- (?P<name>[\w./-]+)(?: \[(?P<of>[^\]]*)\])?\s*")
-
-
-class SuiteFailed(Exception):
-    """The suite itself did not do its work; the message has what it said last."""
-
-    exit_code = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,32 +70,7 @@ class Suite:
 
 async def output_of(command: list[str], limit_s: float) -> str:
     """Standard output and error of a program. Raises SuiteFailed when it does not start, or does not end in time."""
-    environ = {**os.environ, "NO_COLOR": "1", "FORCE_COLOR": "0"}
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            env=environ,
-        )
-    except OSError as error:
-        raise SuiteFailed(
-            f"{command[0]} does not start: {error}\n  expected: a Node that runs\n  next: lasttick doctor"
-        ) from error
-    try:
-        out, _ = await asyncio.wait_for(process.communicate(), limit_s)
-    except TimeoutError:
-        raise SuiteFailed(
-            f"`{' '.join(command)}` did not end within {limit_s:g} s\n  expected: a few seconds (contract "
-            "mcp_conformance, section 2)\n  next: run that command by hand"
-        ) from None
-    finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-    return out.decode(errors="replace")
+    return (await run_to_end(command, limit_s, environ={"FORCE_COLOR": "0"}, joined=True)).out
 
 
 def listed_server(text: str, revision: str) -> tuple[str, ...]:

@@ -63,7 +63,9 @@ def test_who_holds_what_is_told_without_scripts() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [login_page(), login_page(401, "no"), problem_page(403, "a", "b"), dashboard(SHOWN)], ids=str
+    "page",
+    [login_page(), login_page(401, "no"), problem_page(403, "a", "b"), dashboard(SHOWN)],
+    ids=["login", "login-refused", "problem", "dashboard"],
 )
 def test_a_page_can_be_read_by_everybody(page: Any) -> None:
     """Language, one heading, labels, a width that follows the screen, and nothing from anywhere else."""
