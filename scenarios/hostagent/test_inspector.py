@@ -1,7 +1,4 @@
-"""A client that others wrote: the MCP Inspector's command line, with the token in a header (the Inspector in HA-19).
-
-HA-19 itself waits for the real agent; what the Inspector shows of the door, the leases and the errors is told here.
-"""
+"""A client that others wrote: the MCP Inspector's command line as it is installed, with the token in a header."""
 
 from __future__ import annotations
 
@@ -39,7 +36,7 @@ async def tapped(world: World, client: Any, y: float) -> Any:
     return done
 
 
-@scenario("HA-02", "HA-22", rung="process")
+@scenario("HA-19", "HA-02", "HA-22", rung="process")
 async def test_the_inspector_lists_and_calls_through_the_door(world: World) -> None:
     """The Inspector with the bearer header lists the eleven tools and asks for the devices; with a wrong token it does
     not come in (exit code 3)."""
@@ -56,7 +53,7 @@ async def test_the_inspector_lists_and_calls_through_the_door(world: World) -> N
     assert "auth_required" in stranger.said
 
 
-@scenario("HA-04", "HA-06", "HA-10", rung="process")
+@scenario("HA-19", "HA-04", "HA-06", rung="process")
 async def test_a_lease_of_the_inspector_ends_by_its_ttl_alone(world: World) -> None:
     """Each call of the Inspector is a session of its own, which it never ends. So its second tap is another session's
     and is refused (exit code 1) until the TTL after the first has passed, and then it gets the phone."""

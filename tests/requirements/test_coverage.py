@@ -33,7 +33,7 @@ def test_all_built_and_claimed_finds_nothing() -> None:
     assert covered.findings == ()
     assert covered.scenarios["HA-06"] == ("hostagent/x/ha-06",)
     assert covered.mutants["HA-06"] == ("hostagent/lease-expires-mid-call",)
-    assert covered.scenarios["HA-19"] == ()
+    assert covered.scenarios["GW-19"] == ()
 
 
 def test_a_law_is_spoken_for_by_its_requirements() -> None:

@@ -3,6 +3,7 @@
 from lasttick.mutants.hostagent import (
     access,
     calls,
+    clients,
     console,
     habits,
     handles,
@@ -16,6 +17,7 @@ from lasttick.mutants.hostagent import (
 MUTANTS = [
     *access.MUTANTS,
     *calls.MUTANTS,
+    *clients.MUTANTS,
     *console.MUTANTS,
     *habits.MUTANTS,
     *handles.MUTANTS,
