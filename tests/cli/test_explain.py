@@ -80,9 +80,9 @@ def test_a_law_is_shown_by_its_requirements(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_nothing_speaks_for_it_yet(capsys: pytest.CaptureFixture[str]) -> None:
-    assert execute(["explain", "HA-17"]) == 0
+    assert execute(["explain", "GW-19"]) == 0
     text = capsys.readouterr().out
-    assert "planned: console in a browser" in text
+    assert "planned: the real agent" in text
     assert "scenarios: none\nmutants: none" in text
 
 
