@@ -77,6 +77,12 @@ async def nobody_keeps(self: SharedLeaseStore) -> None:
     """A running call is said to run when it begins and when it ends, and not between."""
 
 
+async def keeps_until_it_fails(self: SharedLeaseStore) -> None:
+    """The first call that cannot be kept ends the round, and those after it are not said to run."""
+    for device_id, holder in list(self._pins):
+        await self._server.keep(device_id, holder, self._host, self._ttl_us)
+
+
 def guess(right: Wrap) -> Wrap:
     """The store cannot be asked: then the phone is surely still ours."""
 
@@ -246,6 +252,13 @@ MUTANTS = [
         "Nobody tells the shared store that a long call still runs, and its lease runs out under it.",
         LONG_CALL,
         lambda seam: seam.replace(SharedLeaseStore, "_keep_for_ever", nobody_keeps),
+    ),
+    Mutant(
+        "hostagent/keeper-gives-up-at-first-failure",
+        "HA-06",
+        "One call that cannot be kept costs all others at its host their leases.",
+        f"{TWO}a-call-that-can-not-be-kept-costs-no-other-its-lease",
+        lambda seam: seam.replace(SharedLeaseStore, "keep_all", keeps_until_it_fails),
     ),
     Mutant(
         "hostagent/keeper-keeps-what-has-ended",
