@@ -192,7 +192,7 @@ class SharedLeaseStore:
                 raise answer
 
     async def settle_all(self) -> None:
-        """Take back pins that may have been left on the server, and tell it of ended holders. Ends at the first failure:
+        """Take back pins that may be left on the server, and tell it of ended holders. Stops at the first failure:
         that one comes last the next time, so that it does not stand in the way of the others for ever.
         """
         for doubt in list(self._doubtful):
