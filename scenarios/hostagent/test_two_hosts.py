@@ -224,6 +224,23 @@ async def test_a_fail_over_that_forgot_a_grant_lets_only_the_later_holder_act(wo
     await _two_holders_by_the_store(world, lambda: world.lease_server.fail_over(lost=1))
 
 
+@scenario("HA-05", needs=("schedule",))
+@pytest.mark.parametrize("behind", [0.1, 60.0])
+async def test_a_copy_whose_clock_is_behind_costs_one_call(world: World, behind: float) -> None:
+    """A copy takes over that remembers nothing, and its clock is behind by a tenth of a TTL, or by an hour: the phone
+    knows later tokens than it gives. An agent that goes on calling loses one call, not the phone for ever."""
+    world.lease_server.step(1e9)
+    here, there = await two_hosts(world)
+    alice, bob = await here.client("alice"), await there.client("bob")
+    expect_served(await alice.tap("phone-1"), "alice, first")
+    world.lease_server.step(-behind * world.ttl_s)
+    world.lease_server.restart(empty=True)
+    expect_reason(await bob.tap("phone-1"), "lease_lost", "bob, whose token is older than alice's")
+    await world.advance(world.ttl_s / 4)
+    expect_served(await bob.tap("phone-1"), "bob, again")
+    expect_busy(await alice.tap("phone-1"), "alice, while bob holds")
+
+
 async def _two_holders_by_the_store(world: World, forget: Any) -> None:
     here, there = await two_hosts(world)
     alice, bob = await here.client("alice"), await there.client("bob")

@@ -52,6 +52,11 @@ def fresh_grants_only(right: Wrap) -> Wrap:
     return _is_idle
 
 
+async def holds_on(self: LeasedCalls, call: DriverCall) -> None:
+    """The phone knows a later token, and the hold that opens nothing is renewed by every call."""
+    call.error = errors.lease_lost(call.device_id)
+
+
 def lost_is_trouble(device_id: str) -> ToolError:
     return errors.driver_error(device_id, "the device refused the call")
 
@@ -231,6 +236,13 @@ MUTANTS = [
         "A restarted host counts its tokens from 1, and the device refuses its calls.",
         f"{TWO}a-restarted-host-is-let-in-by-phones-that-knew-larger-tokens",
         lambda seam: seam.replace(MemoryLeaseStore, "fence_above", floor_forgotten),
+    ),
+    Mutant(
+        "hostagent/lost-hold-is-renewed",
+        "HA-05",
+        "A hold whose token the device refuses is renewed with every call, and the device is lost to all.",
+        f"{TWO}a-copy-whose-clock-is-behind-costs-one-call[0.1]",
+        lambda seam: seam.replace(LeasedCalls, "_lost", holds_on),
     ),
     Mutant(
         "hostagent/fence-does-not-grow",

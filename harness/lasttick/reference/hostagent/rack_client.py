@@ -9,6 +9,7 @@ Source: contract world, "Devices are a part of their own".
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -99,7 +100,7 @@ class RackDriver:
     async def claim(self, fence: int) -> bool:
         """Tell the device of a new holder's token; False while an action runs. Raises StaleFence, DriverError."""
         answer = await _send(self._http, "POST", f"{self._path}/claim", json={"fence": fence})
-        self._expect_200(answer)
+        await self._expect_200(answer)
         try:
             return bool(answer.json()["running"] == 0)
         except (ValueError, KeyError, TypeError) as error:
@@ -120,7 +121,7 @@ class RackDriver:
             while await self._may_act():
                 await asyncio.sleep(POLL_S)
             raise
-        self._expect_200(answer)
+        await self._expect_200(answer)
         try:
             result = answer.json()["result"]
         except (ValueError, KeyError, TypeError) as error:
@@ -139,10 +140,15 @@ class RackDriver:
         except (ValueError, AttributeError, TypeError):
             return False
 
-    def _expect_200(self, answer: httpx.Response) -> None:
-        if answer.status_code != 200:
-            error = StaleFence if answer.status_code == STALE_FENCE else DriverError
-            raise error(_refusal(answer, self.info.device_id))
+    async def _expect_200(self, answer: httpx.Response) -> None:
+        if answer.status_code == 200:
+            return
+        if answer.status_code != STALE_FENCE:
+            raise DriverError(_refusal(answer, self.info.device_id))
+        with contextlib.suppress(DriverError, ValueError, KeyError, TypeError):
+            now = await _send(self._http, "GET", self._path)
+            self.fence = max(self.fence, int(now.json()["fence"]))
+        raise StaleFence(_refusal(answer, self.info.device_id))
 
 
 class AnswerLost(DriverError):
