@@ -18,7 +18,7 @@ from lasttick.model.lease import Decision, Holder, Refused
 from lasttick.mutants import Mutant
 from lasttick.reference import durable
 from lasttick.reference.hostagent import empty_lists, heartbeat, identity, mcp_server, private_file, tools
-from lasttick.reference.hostagent.calls import DriverCall, LeasedCalls, Turns
+from lasttick.reference.hostagent.calls import DriverCall, LeasedCalls
 from lasttick.reference.hostagent.cloud_client import CloudClient
 from lasttick.reference.hostagent.heartbeat import HeartbeatLoop
 from lasttick.reference.hostagent.lease_table import LeaseTable
@@ -26,6 +26,7 @@ from lasttick.reference.hostagent.mcp_server import McpEndpoint, session_of
 from lasttick.reference.hostagent.memory_store import MemoryLeaseStore
 from lasttick.reference.hostagent.private_file import PrivateFileError
 from lasttick.reference.hostagent.session_watch import SessionWatch
+from lasttick.reference.hostagent.turns import Turns
 
 Wrap = Callable[..., Any]
 

@@ -240,8 +240,8 @@ MUTANTS = [
     Mutant(
         "hostagent/lost-hold-is-renewed",
         "HA-05",
-        "A hold whose token the device refuses is renewed with every call, and the device is lost to all.",
-        f"{TWO}a-copy-whose-clock-is-behind-costs-one-call[0.1]",
+        "A store that forgot a later token goes on giving older ones, and the device is lost to all.",
+        f"{TWO}a-copy-whose-clock-is-behind-costs-one-call[60.0]",
         lambda seam: seam.replace(LeasedCalls, "_lost", holds_on),
     ),
     Mutant(

@@ -15,10 +15,11 @@ from lasttick.model.lease import Answer, Decision, Granted, Holder, Lease, Refus
 from lasttick.mutants import Mutant
 from lasttick.reference.hostagent import assignments
 from lasttick.reference.hostagent.busy_tracker import WaitingLine
-from lasttick.reference.hostagent.calls import DriverCall, LeasedCalls, Turns
+from lasttick.reference.hostagent.calls import DriverCall, LeasedCalls
 from lasttick.reference.hostagent.lease_table import LeaseTable
 from lasttick.reference.hostagent.mcp_server import McpEndpoint, session_of
 from lasttick.reference.hostagent.memory_store import MemoryLeaseStore
+from lasttick.reference.hostagent.turns import Turns
 
 TICK_NS = 1_000_000
 GAP_TURNS = 100

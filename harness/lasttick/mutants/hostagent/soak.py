@@ -18,11 +18,12 @@ from lasttick.model import lease
 from lasttick.model.lease import Holder, Lease
 from lasttick.mutants import Mutant, Seam
 from lasttick.reference.hostagent import predecessor
-from lasttick.reference.hostagent.calls import DriverCall, LeasedCalls, Turns
+from lasttick.reference.hostagent.calls import DriverCall, LeasedCalls
 from lasttick.reference.hostagent.in_flight import InFlight
 from lasttick.reference.hostagent.instance_lock import InstanceLock
 from lasttick.reference.hostagent.lease_table import LeaseTable
 from lasttick.reference.hostagent.session_watch import Sessions
+from lasttick.reference.hostagent.turns import Turns
 
 Wrap = Callable[..., Any]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections import deque
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -20,6 +19,7 @@ from lasttick.model.lease import Decision, Granted, Holder, Refused
 from lasttick.ports import Clock, DriverError, LeaseStore, StaleFence, StoreUnavailable
 from lasttick.reference.hostagent import devices, predecessor, tools
 from lasttick.reference.hostagent.devices import DeviceManager
+from lasttick.reference.hostagent.turns import Turns
 
 log = logging.getLogger(__name__)
 
@@ -64,50 +64,6 @@ class DriverCall:
             error = errors.with_handle(error, self.handle)
         self.answer.set_exception(error)
         self.answer.exception()  # marks it as seen: nobody may be waiting any more
-
-
-class Turns:
-    """Whose turn is it on a device, among the calls of one holder? First in, first out (ruling 12)."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._lines: dict[tuple[str, Holder], deque[asyncio.Future[bool]]] = {}
-
-    async def take(self, device_id: str, holder: Holder, wait_s: float) -> bool:
-        """Wait for the turn; False when it did not come within `wait_s`. A cancelled waiter leaves the line."""
-        line = self._lines.get((device_id, holder))
-        if line is None:
-            self._lines[(device_id, holder)] = deque()
-            return True
-        turn: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        line.append(turn)
-        timer = asyncio.ensure_future(self._clock.sleep(wait_s))
-
-        def too_late(_: object) -> None:
-            if not turn.done():
-                turn.set_result(False)
-
-        timer.add_done_callback(too_late)
-        try:
-            return await turn
-        except asyncio.CancelledError:
-            if not turn.cancelled() and turn.result():  # cancelled in the instant in which the turn came
-                self.give(device_id, holder)
-            raise
-        finally:
-            timer.cancel()
-            if turn in line:
-                line.remove(turn)
-
-    def give(self, device_id: str, holder: Holder) -> None:
-        """The call whose turn it was has ended: the next in line, if any, goes."""
-        line = self._lines.pop((device_id, holder), None)
-        while line:
-            turn = line.popleft()
-            if not turn.done():
-                self._lines[(device_id, holder)] = line
-                turn.set_result(True)
-                return
 
 
 class LeasedCalls:
@@ -241,17 +197,14 @@ class LeasedCalls:
         return False
 
     async def _lost(self, call: DriverCall) -> None:
-        """The device knows a later token than this hold's. If the store takes the hold for good (it forgot a later one,
-        and its clock is behind), the holder would renew for ever what opens nothing: it goes, and the next is newer.
+        """The device knows a later token than this hold's. The store may have forgotten that one, and its clock be
+        behind: the token of the next hold is newer. This hold is given back with the call (`_unpin`).
         """
         call.error = errors.lease_lost(call.device_id)
-        if not self._store.shared:
-            return
         try:
             await self._store.fence_above(call.device_id, self._manager.get(call.device_id).fence)
         except ValueError as error:
             log.error("device %s: %s", call.device_id, error)
-        await self._store.release(call.device_id, call.holder)
 
     async def _unpin(self, call: DriverCall) -> None:
         """The driver has ended, well (`call.result`) or badly (`call.error`): the TTL runs from here (ruling 1).
