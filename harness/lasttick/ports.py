@@ -147,7 +147,7 @@ class StoreUnavailable(Exception):
 class DeviceDriver(Protocol):
     """One device as the host agent drives it. Bounds in results are pixels; taps and swipes are in tap units.
 
-    `fence` is the largest fencing token the device had seen when this driver was made.
+    `fence` is the largest fencing token the device had seen when this driver was made, or when it last refused one.
     """
 
     @property

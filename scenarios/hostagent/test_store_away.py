@@ -52,3 +52,24 @@ async def test_the_end_of_a_session_is_told_when_the_store_is_back(world: World)
     world.lease_server.mend(here)
     await world.until(used_s + world.ttl_s / 2)
     expect_served(await bob.tap("phone-1"), "bob, half a TTL after alice's last use")
+
+
+@scenario("HA-01", needs=("schedule",))
+async def test_a_store_that_hangs_holds_up_no_stop(world: World) -> None:
+    """Three agents are connected and hold phones, and one of them calls, when the lease store stops answering. The host
+    is told to stop, and has stopped within five seconds; what it could not give back ends a TTL after its last use."""
+    devices = ["phone-1", "phone-2", "phone-3"]
+    here = await world.hostagent(devices=devices, lease_store="shared")
+    there = await world.hostagent(devices=devices, lease_store="shared")
+    for number, device_id in enumerate(devices):
+        agent = await here.client(f"agent-{number}")
+        expect_served(await agent.tap(device_id), "an agent, first")
+    used_s = world.now_s
+    world.lease_server.hold(here)
+    agent.begin_tap("phone-3")
+    await world.settle()
+    await here.stop()
+    assert world.now_s - used_s <= 5, f"the stop took {world.now_s - used_s:g} s; expected at most 5"
+    await world.until(used_s + world.ttl_s)
+    bob = await there.client("bob")
+    expect_served(await bob.tap("phone-2"), "an agent at the other host, a TTL later")

@@ -63,6 +63,25 @@ async def test_a_long_call_is_kept_over_many_ttls(world: World) -> None:
     await takes_over_exactly(world, bob, "phone-1", phone.last_end_s + world.ttl_s)
 
 
+@scenario("HA-06", needs=("schedule",))
+async def test_a_call_that_can_not_be_kept_costs_no_other_its_lease(world: World) -> None:
+    """Two phones, a long call on each. Whenever their host tells the store that they run, the first step fails, so that
+    one lease is lost. The other one is kept: an agent at the other host is refused all the time."""
+    devices = ["phone-1", "phone-2"]
+    here = await world.hostagent(devices=devices, lease_store="shared")
+    there = await world.hostagent(devices=devices, lease_store="shared")
+    alice, bob = await here.client("alice"), await there.client("bob")
+    for device_id in devices:
+        await world.device(device_id).slow("tap", 2.5 * world.ttl_s)
+        alice.begin_tap(device_id)
+        await moving(world, world.device(device_id))
+    for _ in range(6):
+        world.lease_server.cut(here, steps=1)
+        await world.advance(world.ttl_s / 3)
+    assert await there.busy() == ["phone-2"], "the store must know of the call that could be kept, and of no other"
+    expect_busy(await bob.tap("phone-2"), "bob, two TTLs into alice's call")
+
+
 @scenario("HA-05", "HA-07", "HA-15", sees=("hand-over",))
 async def test_a_killed_hosts_phone_waits_for_its_ttl_and_for_its_call(world: World) -> None:
     """A host is killed with a call in flight. The other host's agent is refused as long as the dead one's lease stands,
@@ -203,6 +222,23 @@ async def test_a_store_that_starts_empty_lets_only_the_later_holder_act(world: W
 async def test_a_fail_over_that_forgot_a_grant_lets_only_the_later_holder_act(world: World) -> None:
     """A copy takes over that missed the latest grant. By the store two hold; the phone lets in the later one only."""
     await _two_holders_by_the_store(world, lambda: world.lease_server.fail_over(lost=1))
+
+
+@scenario("HA-05", needs=("schedule",))
+@pytest.mark.parametrize("behind", [0.1, 60.0])
+async def test_a_copy_whose_clock_is_behind_costs_one_call(world: World, behind: float) -> None:
+    """A copy takes over that remembers nothing, and its clock is behind by a tenth of a TTL, or by an hour: the phone
+    knows later tokens than it gives. An agent that goes on calling loses one call, not the phone for ever."""
+    world.lease_server.step(1e9)
+    here, there = await two_hosts(world)
+    alice, bob = await here.client("alice"), await there.client("bob")
+    expect_served(await alice.tap("phone-1"), "alice, first")
+    world.lease_server.step(-behind * world.ttl_s)
+    world.lease_server.restart(empty=True)
+    expect_reason(await bob.tap("phone-1"), "lease_lost", "bob, whose token is older than alice's")
+    await world.advance(world.ttl_s / 4)
+    expect_served(await bob.tap("phone-1"), "bob, again")
+    expect_busy(await alice.tap("phone-1"), "alice, while bob holds")
 
 
 async def _two_holders_by_the_store(world: World, forget: Any) -> None:

@@ -233,6 +233,22 @@ def test_a_pause_shorter_than_the_lease_frees_nothing(new_story: Any) -> None:
     assert exclusive(story.drive("bob", 60, 61).events).verdict == "fail"
 
 
+def test_a_resume_without_a_pause_makes_no_old_pause_longer(new_story: Any) -> None:
+    """As after steps that were cut one by one: the way is mended, and was never said to be cut off."""
+    story = two(new_story, end_s=30)
+    story.add(12, "a", "part.pause")
+    story.add(13, "a", "part.resume")
+    story.add(59, "a", "part.resume")
+    assert exclusive(story.drive("bob", 60, 61).events).verdict == "fail"
+
+
+def test_of_two_pauses_in_each_other_the_last_end_counts(new_story: Any) -> None:
+    story = two(new_story, end_s=30)
+    for t_s, kind in ((12, "pause"), (13, "pause"), (14, "resume"), (59, "resume")):
+        story.add(t_s, "a", f"part.{kind}")
+    assert exclusive(story.drive("bob", 60, 61).events).verdict == "pass"
+
+
 def test_a_pause_lets_nobody_in_under_a_running_call(new_story: Any) -> None:
     story = two(new_story, end_s=200)
     story.add(12, "a", "part.pause")

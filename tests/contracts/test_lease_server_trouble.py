@@ -266,8 +266,8 @@ def test_a_redis_that_hangs_is_away_within_seconds(redis: OwnRedis, monkeypatch:
             assert time.monotonic() - began < 3
             redis.signal(signal.SIGCONT)
             await one.end_use("phone-1", ALICE)
-            # What was sent while it hung may have been done then: the keeper takes it back.
-            await one.keep_all()
+            # What was sent while it hung may have been done then: the settler takes it back.
+            await one.settle_all()
             assert [view.uses for view in await one.snapshot()] == [0]
 
     asyncio.run(main())
@@ -401,7 +401,7 @@ def test_a_pin_that_nobody_could_confirm_is_taken_back(kind: str) -> None:
             ((record,),) = [(await direct.records(TTL_US))[1]]
             assert len(record.pins) == 1
             link.cuts = 0
-            await store.keep_all()
+            await store.settle_all()
             ((record,),) = [(await direct.records(TTL_US))[1]]
             assert record.pins == ()
 
@@ -419,7 +419,7 @@ def test_the_end_of_a_session_that_could_not_be_told_is_told_later(kind: str) ->
             assert await store.begin_use("phone-1", ALICE) == Refused("phone-1", None, "ended")
             assert [record.holder for record in (await direct.records(TTL_US))[1]] == [ALICE]
             store._server = direct  # the line is there again
-            await store.keep_all()
+            await store.settle_all()
             assert (await direct.records(TTL_US))[1] == []
 
     asyncio.run(main())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,8 @@ def test_a_soak_is_collected_only_when_it_is_named(
     soaks: Project, monkeypatch: pytest.MonkeyPatch, arguments: list[str], expected: list[str]
 ) -> None:
     monkeypatch.syspath_prepend(str(soaks.path))
+    for name in [name for name in sys.modules if name.partition(".")[0] == "scenarios"]:
+        monkeypatch.delitem(sys.modules, name)  # this project's own, if a test before has loaded them
     assert collected(soaks, *arguments) == expected
 
 

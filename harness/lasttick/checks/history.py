@@ -42,6 +42,8 @@ class Pause:
 
     start: Moment
     end: Moment | None
+    depth: int = 1
+    """How many pauses lie in each other and have not ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +171,18 @@ def _runs(events: Sequence[Event]) -> list[Run]:
 
 
 def _pauses(pauses: tuple[Pause, ...], event: Event) -> tuple[Pause, ...]:
-    """Pauses of two kinds may lie in each other: the outermost start counts, and the last end."""
-    is_open = bool(pauses) and pauses[-1].end is None
+    """Pauses of two kinds may lie in each other: the outermost counts. A resume without a pause is nothing."""
+    last = pauses[-1] if pauses and pauses[-1].end is None else None
     if event.kind == "part.pause":
-        return pauses if is_open else (*pauses, Pause(moment(event), None))
-    if not pauses:
+        return (*pauses, Pause(moment(event), None)) if last is None else (*pauses[:-1], _deeper(last, 1))
+    if last is None:
         return pauses
-    return (*pauses[:-1], replace(pauses[-1], end=moment(event)))
+    left = _deeper(last, -1)
+    return (*pauses[:-1], left if left.depth > 0 else replace(left, end=moment(event)))
+
+
+def _deeper(pause: Pause, by: int) -> Pause:
+    return replace(pause, depth=pause.depth + by)
 
 
 def _lives(runs: Sequence[Run], at: Moment, host: str | None = None) -> tuple[Run, ...]:

@@ -41,10 +41,13 @@ class NearDriver:
 
     def __init__(self, device: FakeDevice) -> None:
         self.info: DeviceInfo = device.info
-        self.fence = device.fence
         self._device = device
         self._left_over = device.running > 0
         self._plugged = True
+
+    @property
+    def fence(self) -> int:
+        return self._device.fence
 
     def unplug(self) -> None:
         self._plugged = False

@@ -107,6 +107,37 @@ def test_a_rack_that_is_gone() -> None:
 
 
 @pytest.mark.parametrize(
+    ("then", "asked"),
+    [
+        ([{"running": 1}, httpx.ConnectError("refused"), httpx.Response(500), {"running": 1}, {"running": 0}], 5),
+        ([{"running": 0}], 1),
+        ([httpx.Response(404, json={"error": "no such device"})], 1),
+        ([{}], 1),  # a rack that never tells what runs
+    ],
+)
+def test_a_connection_that_breaks_under_an_action_does_not_end_it(then: list[Any], asked: int) -> None:
+    """Otherwise the lease would end under the action, and another holder would meet it on the device (HA-05, HA-07)."""
+    seen: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.method == "POST":
+            raise httpx.ReadError("connection reset")
+        seen.append(request.url.path)
+        now = then.pop(0)
+        if isinstance(now, Exception):
+            raise now
+        return now if isinstance(now, httpx.Response) else httpx.Response(200, json={**PHONE, **now})
+
+    async def body() -> None:
+        driver = await phone(answer)
+        with pytest.raises(DriverError, match="the rack cannot be reached: connection reset"):
+            await driver.perform("tap", {"x": 1, "y": 1})
+
+    run(body)
+    assert len(seen) == asked
+
+
+@pytest.mark.parametrize(
     ("response", "health"),
     [
         (httpx.Response(200, json={**PHONE, "health": "ok"}), "ok"),

@@ -63,6 +63,8 @@ def test_what_names_no_store_is_refused(url: str) -> None:
         ("redis://user:sec/secret@127.0.0.1:1", "cannot be read as a URL"),
         ("redis://user:sec#secret@127.0.0.1:1", "cannot be read as a URL"),
         ("redis://127.0.0.1:1/0?colour=secret", "cannot be read as a URL"),
+        ("redis://127.0.0.1:1/0?protocol=9", "cannot be read as a URL"),
+        ("redis://127.0.0.1:1/leases", "cannot be read as a URL"),
         ("postgresql://user:secret@127.0.0.1:1/x", "postgresql://127.0.0.1:1/x cannot be used: PostgreSQL: Connection"),
         ("postgresql://user:sec/secret@127.0.0.1:1/x", "the URL cannot be read"),
         ("postgresql://user:secret@127.0.0.1:1/x#No Schema", "cannot be read as a URL"),

@@ -52,6 +52,11 @@ def fresh_grants_only(right: Wrap) -> Wrap:
     return _is_idle
 
 
+async def holds_on(self: LeasedCalls, call: DriverCall) -> None:
+    """The phone knows a later token, and the hold that opens nothing is renewed by every call."""
+    call.error = errors.lease_lost(call.device_id)
+
+
 def lost_is_trouble(device_id: str) -> ToolError:
     return errors.driver_error(device_id, "the device refused the call")
 
@@ -75,6 +80,12 @@ def small_steps(last: int, now_us: int) -> int:
 
 async def nobody_keeps(self: SharedLeaseStore) -> None:
     """A running call is said to run when it begins and when it ends, and not between."""
+
+
+async def keeps_until_it_fails(self: SharedLeaseStore) -> None:
+    """The first call that cannot be kept ends the round, and those after it are not said to run."""
+    for device_id, holder in list(self._pins):
+        await self._server.keep(device_id, holder, self._host, self._ttl_us)
 
 
 def guess(right: Wrap) -> Wrap:
@@ -242,6 +253,13 @@ MUTANTS = [
         lambda seam: seam.replace(MemoryLeaseStore, "fence_above", floor_forgotten),
     ),
     Mutant(
+        "hostagent/lost-hold-is-renewed",
+        "HA-05",
+        "A hold whose token the device refuses is renewed with every call, and the device is lost to all.",
+        f"{TWO}a-copy-whose-clock-is-behind-costs-one-call[0.1]",
+        lambda seam: seam.replace(LeasedCalls, "_lost", holds_on),
+    ),
+    Mutant(
         "hostagent/fence-does-not-grow",
         "HA-05",
         "Every hold of a device in a shared store has the same token.",
@@ -261,6 +279,13 @@ MUTANTS = [
         "Nobody tells the shared store that a long call still runs, and its lease runs out under it.",
         LONG_CALL,
         lambda seam: seam.replace(SharedLeaseStore, "_keep_for_ever", nobody_keeps),
+    ),
+    Mutant(
+        "hostagent/keeper-gives-up-at-first-failure",
+        "HA-06",
+        "One call that cannot be kept costs all others at its host their leases.",
+        f"{TWO}a-call-that-can-not-be-kept-costs-no-other-its-lease",
+        lambda seam: seam.replace(SharedLeaseStore, "keep_all", keeps_until_it_fails),
     ),
     Mutant(
         "hostagent/keeper-keeps-what-has-ended",

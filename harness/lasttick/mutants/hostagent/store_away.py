@@ -8,13 +8,14 @@ from typing import Any
 from lasttick.model.lease import Holder
 from lasttick.mutants import Mutant
 from lasttick.ports import Clock, LeaseStore, StoreUnavailable
-from lasttick.reference.hostagent import status_board
+from lasttick.reference.hostagent import mcp_server, status_board
 from lasttick.reference.hostagent.calls import LeasedCalls
 from lasttick.reference.hostagent.devices import DeviceManager
 from lasttick.reference.hostagent.memory_store import MemoryLeaseStore
 from lasttick.reference.hostagent.shared_store import SharedLeaseStore
 
 AWAY = "hostagent/store-away/nothing-is-shown-free-while-the-store-is-away"
+STOP = "hostagent/store-away/a-store-that-hangs-holds-up-no-stop"
 TOLD = "hostagent/store-away/the-end-of-a-session-is-told-when-the-store-is-back"
 
 
@@ -56,6 +57,13 @@ def end_forgotten(right: Callable[..., Any]) -> Callable[..., Any]:
 
 
 MUTANTS = [
+    Mutant(
+        "hostagent/stop-waits-for-the-store",
+        "HA-01",
+        "A host that stops waits for a lease store that does not answer.",
+        STOP,
+        lambda seam: seam.replace(mcp_server, "STOP_TELL_S", 60.0),
+    ),
     Mutant(
         "hostagent/heartbeat-guesses-while-store-away",
         "HA-08",

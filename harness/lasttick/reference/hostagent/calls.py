@@ -235,10 +235,23 @@ class LeasedCalls:
             self._watches[watch] = None
             watch.add_done_callback(self._watches.pop)
         except StaleFence:
-            call.error = errors.lease_lost(call.device_id)
+            await self._lost(call)
         except DriverError as error:
             call.error = errors.driver_error(call.device_id, str(error))
         return False
+
+    async def _lost(self, call: DriverCall) -> None:
+        """The device knows a later token than this hold's. If the store takes the hold for good (it forgot a later one,
+        and its clock is behind), the holder would renew for ever what opens nothing: it goes, and the next is newer.
+        """
+        call.error = errors.lease_lost(call.device_id)
+        if not self._store.shared:
+            return
+        try:
+            await self._store.fence_above(call.device_id, self._manager.get(call.device_id).fence)
+        except ValueError as error:
+            log.error("device %s: %s", call.device_id, error)
+        await self._store.release(call.device_id, call.holder)
 
     async def _unpin(self, call: DriverCall) -> None:
         """The driver has ended, well (`call.result`) or badly (`call.error`): the TTL runs from here (ruling 1).
@@ -258,7 +271,7 @@ class LeasedCalls:
             call.result = await self._handlers[call.tool](**call.arguments, fence=call.fence)
         except StaleFence:
             log.warning("device %s refused %s: its lease was lost to a later holder", call.device_id, call.tool)
-            call.error = errors.lease_lost(call.device_id)
+            await self._lost(call)
         except Exception as error:
             log.warning("device %s failed in %s: %s", call.device_id, call.tool, error, exc_info=error)
             call.error = errors.driver_error(call.device_id, str(error) or type(error).__name__)

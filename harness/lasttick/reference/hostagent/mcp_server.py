@@ -8,6 +8,7 @@ Source: contract hostagent, rulings 6 to 11; facts about the SDK: contract mcp_s
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import re
@@ -41,6 +42,8 @@ INSTRUCTIONS = (
     "tap at tap_point, which is in tap units. Without a session, the result of your first call on a device carries a "
     f"lease handle in _meta, key {handles.META_KEY}: present it in the _meta of your next calls on that device."
 )
+STOP_TELL_S = 1.0
+"""How long a stop waits for a lease store to hear of a session's end: what it does not hear ends a TTL later."""
 SDK_LOGGERS = ("mcp.server.streamable_http_manager", "mcp.server.streamable_http")
 WHOLE_SESSION_ID = re.compile(r"(?<=session id: ).+|(?<=ing session: ).+|[0-9a-f]{32}", re.IGNORECASE | re.DOTALL)
 
@@ -142,6 +145,7 @@ class McpEndpoint:
         fit: Callable[[Server[Any]], None] | None = None,
     ) -> None:
         options = options or McpOptions()
+        self._stopping = False
         self._calls = calls
         self._store = store
         self._resolver = resolver
@@ -185,14 +189,16 @@ class McpEndpoint:
             try:
                 yield
             finally:
+                self._stopping = True
                 # Before the SDK ends its sessions: it waits, shielded, for somebody to take the answers of open calls.
                 await self._in_flight.aclose()
 
     async def end_session(self, session_id: str) -> None:
         """A session is over: its leases go now, or when its running driver calls end (rulings 6 and 8)."""
         try:
-            await self._store.end_holder(Holder("mcp", session_id))
-        except StoreUnavailable as error:
+            async with asyncio.timeout(STOP_TELL_S if self._stopping else None):
+                await self._store.end_holder(Holder("mcp", session_id))
+        except (StoreUnavailable, TimeoutError) as error:
             # The session is over all the same; the store tells the others when it can.
             log.warning("the end of session %s is not in the lease store yet: %s", session_id[:8], error)
 

@@ -1,8 +1,9 @@
 """How do several host agents keep their leases in PostgreSQL? A `LeaseServer` whose every step is one transaction.
 
 A step locks what it is about, reads, asks `model.shared_lease`, and writes. A device without a row can be locked too:
-by an advisory lock on its name. The order is the same everywhere - holder, devices, fence - and holders are locked so
-that nobody takes a device for one that ends in the same instant. Time is the server's, read inside the locks.
+by an advisory lock on its name; its row, where there is one, is locked as well, since the end of a holder of thousands
+locks rows only. The order is the same everywhere - holder, device, rows, fence - and holders are locked so that nobody
+takes a device for one that ends in the same instant. Time is the server's, read inside the locks.
 
 A host that is stopped in the middle of a step holds its locks for no longer than the server lets a transaction idle.
 """
@@ -38,6 +39,11 @@ AGAIN = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError, asyncpg.Uniq
 TROUBLE = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError)
 NOW = "(extract(epoch from clock_timestamp()) * 1000000)::bigint"
 COLUMNS = "device_id, kind, id, host, acquired_us, last_used_us, fence, pins, taken_by, ended"
+UPSERT = f"""
+INSERT INTO {{schema}}.lease ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+ON CONFLICT (device_id) DO UPDATE SET kind = $2, id = $3, host = $4, acquired_us = $5, last_used_us = $6,
+    fence = $7, pins = $8, taken_by = $9, ended = $10
+"""
 TABLES = """
 CREATE SCHEMA IF NOT EXISTS {schema};
 CREATE TABLE IF NOT EXISTS {schema}.meta (
@@ -69,6 +75,7 @@ class PostgresLeaseServer:
             )
         self._url = url
         self._schema = schema
+        self._upsert = UPSERT.format(schema=schema)
         self._hand_clock = now_us
         self._pool: Any = None
         self._making = asyncio.Lock()
@@ -115,17 +122,18 @@ class PostgresLeaseServer:
             new = f"INSERT INTO {self._schema}.ended VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING 1"
             if not await sql.fetchval(new, kind, id):
                 return []
-            own = f"SELECT device_id FROM {self._schema}.lease WHERE kind = $1 AND id = $2"
-            device_ids = sorted(as_text(row[0]) for row in await sql.fetch(own, kind, id))
-            await self._lock(sql, device_ids)
-            had = []
-            for device_id in device_ids:
-                now_us, record = await self._read(sql, device_id)
-                if record and record.holder == holder and shared_lease.held(record, now_us, ttl_us):
-                    had.append(device_id)
-                    after, _ = shared_lease.give_back(record, holder, now_us, ttl_us)
-                    await self._write(sql, device_id, record, after)
-            return had
+            rows = await sql.fetch(
+                f"SELECT {COLUMNS} FROM {self._schema}.lease WHERE kind = $1 AND id = $2 ORDER BY device_id FOR UPDATE",
+                *(kind, id),
+            )
+            now_us = await self._time(sql)
+            had = [record for record in map(_record, rows) if shared_lease.held(record, now_us, ttl_us)]
+            left = [(was, shared_lease.give_back(was, holder, now_us, ttl_us)[0]) for was in had]
+            free = [as_bytes(was.device_id) for was, after in left if after is None]
+            await sql.execute(f"DELETE FROM {self._schema}.lease WHERE device_id = ANY($1)", free)
+            pinned = [_row(after) for was, after in left if after is not None and after != was]
+            await sql.executemany(self._upsert, pinned)
+            return sorted(record.device_id for record in had)
 
         return await self._step(step)
 
@@ -182,7 +190,7 @@ class PostgresLeaseServer:
 
     async def _read(self, sql: Connection, device_id: str) -> tuple[int, Record]:
         row = await sql.fetchrow(
-            f"SELECT {COLUMNS} FROM {self._schema}.lease WHERE device_id = $1", as_bytes(device_id)
+            f"SELECT {COLUMNS} FROM {self._schema}.lease WHERE device_id = $1 FOR UPDATE", as_bytes(device_id)
         )
         return await self._time(sql), None if row is None else _record(row)
 
@@ -192,14 +200,7 @@ class PostgresLeaseServer:
         if after is None:
             await sql.execute(f"DELETE FROM {self._schema}.lease WHERE device_id = $1", as_bytes(device_id))
             return
-        r = after
-        await sql.execute(
-            f"INSERT INTO {self._schema}.lease ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) "
-            "ON CONFLICT (device_id) DO UPDATE SET kind = $2, id = $3, host = $4, acquired_us = $5, last_used_us = $6, "
-            "fence = $7, pins = $8, taken_by = $9, ended = $10",
-            *(as_bytes(r.device_id), r.holder.kind, as_bytes(r.holder.id), r.host, r.acquired_us, r.last_used_us),
-            *(r.fence, list(r.pins), r.taken_by, r.ended),
-        )
+        await sql.execute(self._upsert, *_row(after))
 
     async def _raise_fence(self, sql: Connection, seen: int) -> None:
         await sql.execute(f"UPDATE {self._schema}.meta SET fence = greatest(fence, $1)", seen)
@@ -214,6 +215,8 @@ class PostgresLeaseServer:
                         return await self._transaction(step)
                     except AGAIN:
                         continue
+                    except asyncpg.UndefinedTableError:  # the database was set up anew: it remembers nothing
+                        await self._make_tables_in(self._pool)
                 return await self._transaction(step)
         except TROUBLE as error:
             said = str(error) or "no answer in time"
@@ -229,6 +232,7 @@ class PostgresLeaseServer:
         async with self._making:
             if self._pool is not None:
                 return
+            pool: Any = None
             try:
                 pool = asyncpg.create_pool(
                     self._url,
@@ -243,11 +247,18 @@ class PostgresLeaseServer:
                     },
                 )
                 await pool
-                async with pool.acquire() as connection, connection.transaction():
-                    await self._make_tables(connection)
-            except ValueError as error:  # asyncpg's words may hold a piece of a password that was taken for a port
-                raise UnreadableUrl from error
+                await self._make_tables_in(pool)
+            except BaseException as error:
+                if pool is not None:
+                    pool.terminate()  # whoever asks again makes another
+                if isinstance(error, ValueError):  # its words may hold a piece of a password that was taken for a port
+                    raise UnreadableUrl from error
+                raise
             self._pool = pool
+
+    async def _make_tables_in(self, pool: Any) -> None:
+        async with pool.acquire() as connection, connection.transaction():
+            await self._make_tables(connection)
 
     async def _make_tables(self, sql: Connection) -> None:
         await sql.execute(f"SELECT pg_advisory_xact_lock({self._number('tables')})")
@@ -264,6 +275,12 @@ class PostgresLeaseServer:
 class UnreadableUrl(asyncpg.InterfaceError):
     def __init__(self) -> None:
         super().__init__("the URL cannot be read")
+
+
+def _row(record: SharedLease) -> tuple[Any, ...]:
+    r = record
+    whose = (as_bytes(r.device_id), r.holder.kind, as_bytes(r.holder.id), r.host)
+    return (*whose, r.acquired_us, r.last_used_us, r.fence, list(r.pins), r.taken_by, r.ended)
 
 
 def _record(row: Any) -> SharedLease:

@@ -1,12 +1,15 @@
 """How does the host agent drive devices that live in a rack, a process of their own?
 
 Over the rack's HTTP wire. Reading how a device is doing is cheap and bounded; an action is not: it takes as long as the
-device does, and whoever gives up earlier (ruling 13) is not the driver. Source: contract world, "Devices are a part of
-their own".
+device does, and whoever gives up earlier (ruling 13) is not the driver. A connection that breaks under an action does
+not end it either: the driver waits until the rack says that the device is idle (HA-07).
+Source: contract world, "Devices are a part of their own".
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -17,6 +20,7 @@ from lasttick.ports import DeviceInfo, DriverError, DriverHealth, StaleFence
 
 CONNECT_S = 5.0
 READ_S = 5.0
+POLL_S = 1.0
 STALE_FENCE = 412
 HEALTHS: dict[str, DriverHealth] = {"ok": "ok", "offline": "offline", "error": "error"}
 
@@ -96,7 +100,7 @@ class RackDriver:
     async def claim(self, fence: int) -> bool:
         """Tell the device of a new holder's token; False while an action runs. Raises StaleFence, DriverError."""
         answer = await _send(self._http, "POST", f"{self._path}/claim", json={"fence": fence})
-        self._expect_200(answer)
+        await self._expect_200(answer)
         try:
             return bool(answer.json()["running"] == 0)
         except (ValueError, KeyError, TypeError) as error:
@@ -105,14 +109,19 @@ class RackDriver:
     async def perform(self, tool: str, arguments: Mapping[str, Any], fence: int | None = None) -> Mapping[str, Any]:
         """Run one action to its end, however long. Raises StaleFence, DriverError."""
         body = {"tool": tool, "arguments": dict(arguments)}
-        answer = await _send(
-            self._http,
-            "POST",
-            f"{self._path}/perform",
-            json=body if fence is None else {**body, "fence": fence},
-            timeout=httpx.Timeout(None, connect=CONNECT_S),
-        )
-        self._expect_200(answer)
+        try:
+            answer = await _send(
+                self._http,
+                "POST",
+                f"{self._path}/perform",
+                json=body if fence is None else {**body, "fence": fence},
+                timeout=httpx.Timeout(None, connect=CONNECT_S),
+            )
+        except AnswerLost:
+            while await self._may_act():
+                await asyncio.sleep(POLL_S)
+            raise
+        await self._expect_200(answer)
         try:
             result = answer.json()["result"]
         except (ValueError, KeyError, TypeError) as error:
@@ -121,17 +130,37 @@ class RackDriver:
             raise DriverError(f"the rack's result for {self.info.device_id} is not an object")
         return result
 
-    def _expect_200(self, answer: httpx.Response) -> None:
-        if answer.status_code != 200:
-            error = StaleFence if answer.status_code == STALE_FENCE else DriverError
-            raise error(_refusal(answer, self.info.device_id))
+    async def _may_act(self) -> bool:
+        """Whether an action may be running: the rack says so or cannot be asked. One that never tells is idle."""
+        try:
+            answer = await _send(self._http, "GET", self._path)
+            return answer.status_code >= 500 or bool(answer.json().get("running", 0) > 0)
+        except DriverError:
+            return True
+        except (ValueError, AttributeError, TypeError):
+            return False
+
+    async def _expect_200(self, answer: httpx.Response) -> None:
+        if answer.status_code == 200:
+            return
+        if answer.status_code != STALE_FENCE:
+            raise DriverError(_refusal(answer, self.info.device_id))
+        with contextlib.suppress(DriverError, ValueError, KeyError, TypeError):
+            now = await _send(self._http, "GET", self._path)
+            self.fence = max(self.fence, int(now.json()["fence"]))
+        raise StaleFence(_refusal(answer, self.info.device_id))
+
+
+class AnswerLost(DriverError):
+    """The request may have reached the rack; what became of it is not known."""
 
 
 async def _send(http: httpx.AsyncClient, method: str, path: str, **request: Any) -> httpx.Response:
     try:
         return await http.request(method, path, **request)
     except httpx.HTTPError as error:
-        raise DriverError(f"the rack cannot be reached: {str(error) or type(error).__name__}") from error
+        kind = DriverError if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout) else AnswerLost
+        raise kind(f"the rack cannot be reached: {str(error) or type(error).__name__}") from error
 
 
 def _driver(row: Mapping[str, Any], http: httpx.AsyncClient) -> RackDriver:

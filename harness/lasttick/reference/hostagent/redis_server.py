@@ -10,9 +10,11 @@ device can be granted twice, and its fencing tokens, which cannot repeat, tell t
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
@@ -41,6 +43,8 @@ class RedisLeaseServer:
     def __init__(
         self, url: str, *, prefix: str = PREFIX, now_us: Callable[[], int] | None = None, script: str = SCRIPT
     ) -> None:
+        if not re.fullmatch(r"/?\d*/?", urlsplit(url).path):
+            raise ValueError("the URL names a database that is not a number")  # the library would use number 0
         pool = BlockingConnectionPool.from_url(
             url,
             max_connections=CONNECTIONS_MAX,
@@ -54,8 +58,8 @@ class RedisLeaseServer:
         pool.connection_kwargs["decode_responses"] = False  # ids are bytes, whatever the URL's options say
         try:
             pool.make_connection()
-        except TypeError as error:
-            raise ValueError("the URL has an option that Redis connections do not have") from error
+        except (TypeError, RedisError) as error:
+            raise ValueError("the URL has an option, or a value of one, that Redis connections do not have") from error
         self._redis = Redis.from_pool(pool)
         self._url = url
         self._now_us = now_us

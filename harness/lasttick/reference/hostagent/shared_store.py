@@ -23,6 +23,8 @@ Key = tuple[str, Holder]
 
 KEEPS_PER_TTL = 3
 """How often a running call is kept within one TTL: two lost keeps lose no lease."""
+KEEPS_AT_ONCE = 4
+"""Hundreds of calls must be kept well within a TTL also by a slow server, and leave connections to other steps."""
 
 log = logging.getLogger(__name__)
 
@@ -65,13 +67,18 @@ class SharedLeaseStore:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Keep what runs, until left."""
-        keeper = asyncio.create_task(self._keep_for_ever(), name="lease keeper")
+        """Keep what runs, and settle what is in doubt, until left."""
+        tasks = [
+            asyncio.create_task(self._keep_for_ever(), name="lease keeper"),
+            # Apart from the keeping: after an outage there may be thousands to settle, and a lease lasts only a TTL.
+            asyncio.create_task(self._settle_for_ever(), name="lease settler"),
+        ]
         try:
             yield
         finally:
-            keeper.cancel()
-            await asyncio.gather(keeper, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             await self._server.aclose()
 
     async def acquire(self, device_id: str, holder: Holder) -> Decision:
@@ -153,24 +160,50 @@ class SharedLeaseStore:
             return await step()
 
     async def _keep_for_ever(self) -> None:
+        await self._again_and_again(self.keep_all, "the leases of running calls cannot be kept")
+
+    async def _settle_for_ever(self) -> None:
+        await self._again_and_again(self.settle_all, "what the lease store may not know cannot be told")
+
+    async def _again_and_again(self, step: Callable[[], Awaitable[None]], failed: str) -> None:
         while True:
             await self._clock.sleep(self._ttl_s / KEEPS_PER_TTL)
             try:
-                await self.keep_all()
+                await step()
             except StoreUnavailable as error:
-                log.warning("the leases of running calls cannot be kept: %s", error)
+                log.warning("%s: %s", failed, error)
             except Exception:
-                log.exception("the leases of running calls cannot be kept")  # one failure must not end all keeping
+                log.exception(failed)  # one failure must not end all keeping
 
     async def keep_all(self) -> None:
-        """Tell the server what still runs here, and take back what may have been left there."""
-        # First what cannot wait: after an outage there may be much to take back, and a lease lasts only a TTL.
-        for device_id, holder in list({**self._pins, **self._assignments}):
-            if not await self._server.keep(device_id, holder, self._host, self._ttl_us):
-                log.warning("device %s: the lease of a running call was lost to the lease store's time", device_id)
-        for device_id, holder, pin in list(self._doubtful):
-            await self._server.end_use(device_id, holder, pin, self._ttl_us)
-            self._doubtful.remove((device_id, holder, pin))
+        """Tell the server what still runs here. One that cannot be kept keeps no other from being tried."""
+        at_once = asyncio.Semaphore(KEEPS_AT_ONCE)
+
+        async def keep(device_id: str, holder: Holder) -> None:
+            async with at_once:
+                if not ((device_id, holder) in self._pins or (device_id, holder) in self._assignments):
+                    return  # over meanwhile
+                if not await self._server.keep(device_id, holder, self._host, self._ttl_us):
+                    log.warning("device %s: the lease of a running call was lost to the lease store's time", device_id)
+
+        keys = {**self._pins, **self._assignments}
+        for answer in await asyncio.gather(*(keep(*key) for key in keys), return_exceptions=True):
+            if isinstance(answer, BaseException):
+                raise answer
+
+    async def settle_all(self) -> None:
+        """Take back pins that may be left on the server, and tell it of ended holders. Stops at the first failure:
+        that one comes last the next time, so that it does not stand in the way of the others for ever.
+        """
+        for doubt in list(self._doubtful):
+            device_id, holder, pin = doubt
+            self._doubtful.remove(doubt)
+            with self._in_doubt(device_id, holder, pin):
+                await self._server.end_use(device_id, holder, pin, self._ttl_us)
         for holder in list(self._ended):
+            if holder not in self._ended:
+                continue  # told meanwhile
+            del self._ended[holder]
+            self._ended[holder] = None  # the last one now
             await self._server.end_holder(holder, self._ttl_us)
             self._ended.pop(holder, None)
