@@ -285,7 +285,12 @@ _ALL: list[tuple[str, str, Patch, str]] = [
     ),
     ("cookie-travels-with-links", "The cookie is SameSite=Lax.", _cookie(samesite="lax"), IN),
     ("page-without-login", "The page shows the devices to anybody.", _wrap(Console, "page", _page_for_anybody), IN),
-    ("no-form", "Only JSON logs in, so without scripts nobody does.", _wrap(Console, "login", _no_way_without_json), IN),
+    (
+        "no-form",
+        "Only JSON logs in, so without scripts nobody does.",
+        _wrap(Console, "login", _no_way_without_json),
+        IN,
+    ),
     (
         "login-keeps-presented-session",
         "The login takes over the session id that the browser brought.",
