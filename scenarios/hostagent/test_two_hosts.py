@@ -302,6 +302,25 @@ async def test_one_handle_at_two_hosts_drives_one_call_at_a_time(world: World) -
     assert phone.callers == ["eve", "eve", "eve"]
 
 
+@scenario("HA-16", needs=("schedule",))
+async def test_a_handle_outlives_a_restart_of_its_host(world: World) -> None:
+    """A client without a session holds a phone by a handle of one host, which restarts.
+    The lease is the store's: the handle is good at both hosts until t + TTL, and worth nothing from then on."""
+    here, there = await two_hosts(world)
+    eve, eve_there = await here.client("eve", era="modern"), await there.client("eve", era="modern")
+    phone = world.device("phone-1")
+    expect_served(await eve.tap("phone-1"), "eve's first call, which gives her a handle")
+    await here.restart()
+    again = await here.client("eve", era="modern")
+    again.handles.update(eve.handles)
+    eve_there.handles.update(eve.handles)
+    expect_served(await again.tap("phone-1"), "eve's handle at its host, started anew")
+    expect_served(await eve_there.tap("phone-1"), "eve's handle at the other host")
+    await world.until(phone.last_end_s + world.ttl_s)
+    for caller in (again, eve_there):
+        expect_reason(await caller.tap("phone-1"), "unknown_handle", "eve's handle from t + TTL on")
+
+
 @scenario("HA-05", rung="memory")
 async def test_one_holder_at_two_hosts_does_not_overlap(world: World) -> None:
     """One handle is presented at two hosts at once: while a call runs for it at one, the other refuses; then it may."""

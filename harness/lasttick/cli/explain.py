@@ -116,11 +116,9 @@ def _text(catalogue: Catalogue, entry: Requirement, claims: Sequence[Claim], cov
         lines.append(f"  requirements: {', '.join(catalogue.requirements_of_law(entry.id)) or 'none yet'}")
     if entry.planned is not None:
         lines.append(f"  planned: {entry.planned}")
-    first_lines = {claim.scenario: claim.text.partition("\n")[0] for claim in claims}
+    stories = {claim.scenario: claim.text.partition("\n\n")[0] for claim in claims}
     names = covered.scenarios[entry.id]
-    lines += (
-        ["scenarios:", *(_item(name, first_lines.get(name, "")) for name in names)] if names else ["scenarios: none"]
-    )
+    lines += ["scenarios:", *(_item(name, stories.get(name, "")) for name in names)] if names else ["scenarios: none"]
     texts = {mutant.id: getattr(mutant, "text", "") for mutant in mutants()}
     killers = covered.mutants[entry.id]
     lines += ["mutants:", *(_item(name, texts[name]) for name in killers)] if killers else ["mutants: none"]
@@ -128,4 +126,5 @@ def _text(catalogue: Catalogue, entry: Requirement, claims: Sequence[Claim], cov
 
 
 def _item(name: str, text: str) -> str:
-    return f"  {name}\n      {text}" if text else f"  {name}"
+    story = textwrap.fill(text, WIDTH, initial_indent="      ", subsequent_indent="      ")
+    return f"  {name}\n{story}" if text else f"  {name}"

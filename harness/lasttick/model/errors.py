@@ -126,7 +126,8 @@ def unknown_handle(device_id: str) -> ToolError:
     return ToolError(
         DEVICE,
         f"device {device_id}: the lease handle of this call holds nothing here; expected the handle that the latest "
-        "first call on this device returned, not expired (ruling 7); call without a handle to get a new one",
+        "first call on this device returned, not expired (contract hostagent, HA-16); call without a handle to get a "
+        "new one",
         {"reason": "unknown_handle", "device_id": device_id},
     )
 

@@ -7,8 +7,8 @@ Each wrong version is a function beside its reason; the right one is looked up a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -147,6 +147,21 @@ def keeps_what_has_ended(right: Wrap) -> Wrap:
 async def ends_elsewhere(self: SharedLeaseStore, holder: Holder) -> list[str]:
     """What an ended session held is left to its TTL."""
     return []
+
+
+def stop_gives_back(right: Wrap) -> Wrap:
+    """A host that stops gives back whatever anybody holds, as if the leases were its own."""
+
+    @asynccontextmanager
+    async def running(self: SharedLeaseStore) -> AsyncIterator[None]:
+        async with right(self):
+            try:
+                yield
+            finally:
+                for lease in await self.snapshot():
+                    await self.release(lease.device_id, lease.holder)
+
+    return running
 
 
 # -- the rule of the store
@@ -341,5 +356,12 @@ MUTANTS = [
         "A session that ended at one host is let in at another.",
         f"{TWO}a-holder-that-ended-at-one-host-has-ended-at-all",
         lambda seam: seam.wrap(shared_lease, "take", each_host_for_itself),
+    ),
+    Mutant(
+        "hostagent/stop-gives-back-shared-leases",
+        "HA-16",
+        "A host that stops gives the leases of the shared store back, under clients that go on with their handles.",
+        f"{TWO}a-handle-outlives-a-restart-of-its-host",
+        lambda seam: seam.wrap(SharedLeaseStore, "running", stop_gives_back),
     ),
 ]

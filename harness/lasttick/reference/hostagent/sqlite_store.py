@@ -226,8 +226,8 @@ def _opened(path: Path) -> sqlite3.Connection:
             db.close()
         raise StartError(
             f"the lease file {path} cannot be used: {error}",
-            f"a file of this program's own, version {SCHEMA_VERSION}, that no other process has open (contract "
-            "hostagent, HA-15 and HA-23)",
-            "stop its other owner, or remove the file if it is not needed: leases do not outlive a restart anyway",
+            f"a file of this program's own, version {SCHEMA_VERSION}, in a folder that is there, that no other process "
+            "has open (contract hostagent, HA-15 and HA-23)",
+            "correct the path, stop its other owner, or remove the file: leases do not outlive a restart anyway",
         ) from error
     return db
