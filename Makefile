@@ -19,14 +19,14 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $(STAMP)
 
 scenarios: $(STAMP)
-	$(VENV)/bin/pytest scenarios
+	$(VENV)/bin/pytest scenarios -n 2
 
 process: $(STAMP) # mostly waiting: more workers than processors, and who is done takes over from who is not
 	$(VENV)/bin/pytest scenarios --lasttick-mode process -n 6 --dist worksteal
 
 # Every mutant with the scenario that it names and a sample of the rest; `lasttick mutants run` plays the whole.
 mutants: $(STAMP)
-	$(VENV)/bin/lasttick mutants run --own 6 --others 4
+	$(VENV)/bin/lasttick mutants run --own 2 --others 3
 
 soak: $(STAMP) # played only when it is named: a month of the host agent, and a day of it over HTTP
 	$(VENV)/bin/pytest scenarios/soak -rP
