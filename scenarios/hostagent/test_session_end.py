@@ -164,7 +164,8 @@ async def test_an_idle_limit_during_a_cancelled_call_waits_for_the_driver(world:
     expect_busy(await bob.tap("phone-1"), "bob while the driver runs")
     await phone.heal()
     await world.until(start_s + host.ttl_s)
-    expect_served(await bob.tap("phone-1"), "bob when the driver has ended")
+    carol = await host.client("carol")  # on a slow machine the idle limit may have closed Bob's session as well
+    expect_served(await carol.tap("phone-1"), "carol when the driver has ended")
 
 
 @scenario("HA-07")
