@@ -10,16 +10,15 @@ import signal
 import socket
 import subprocess
 import sys
-import uuid
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
+
+from ..contracts.shared_servers import need, own_name
 
 PROJECT = Path(__file__).parents[2]
 PAGE = (PROJECT / "docs" / "device-leases.md").read_text(encoding="utf-8")
 PORTS = ("7001", "8765", "8766", "8790")
-REDIS = os.environ.get("LASTTICK_TEST_REDIS") or "redis://127.0.0.1:6379"
 LIMIT_S = 60
 FEW = " --only lease/exclusive"
 """The other laws on two hosts cost time; tests/laws/test_two_hosts_live.py plays them."""
@@ -55,15 +54,7 @@ def script(redis: str) -> str:
 @pytest.fixture
 def redis_url() -> str:
     """With keys that nobody else uses."""
-    there = urlsplit(REDIS)
-    try:
-        socket.create_connection((there.hostname or "127.0.0.1", there.port or 6379), 2).close()
-    except OSError:
-        why = f"Redis: no server at {there.hostname}:{there.port}; install redis-server or set LASTTICK_TEST_REDIS"
-        if os.environ.get("CI") == "true":
-            pytest.fail(why)
-        pytest.skip(why)
-    return f"{REDIS}#lasttick-test-{uuid.uuid4().hex}"
+    return f"{need('redis')}#{own_name()}"
 
 
 def test_two_host_agents_to_try(tmp_path: Path, redis_url: str) -> None:

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import shutil
-import socket
-import uuid
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -20,10 +16,10 @@ from lasttick.laws.profiles.load import loads
 from lasttick.laws.verdict import LawFailed
 from lasttick.targets.serve import mcp_token
 
+from ..contracts.shared_servers import need, own_name
 from .served_parts import Part, nothing_more, play_of
 
 TTL_S = 2.0
-REDIS = os.environ.get("LASTTICK_TEST_REDIS") or "redis://127.0.0.1:6379"
 KEPT = ["lease/stale-holder-refused", "lease/exclusive", "session/survives-replica"]
 BROKEN = ["session/survives-replica"]
 """By the same hosts behind a hop that knows of no sessions: these are a host's own."""
@@ -32,15 +28,7 @@ BROKEN = ["session/survives-replica"]
 @pytest.fixture(scope="module")
 def redis_url() -> str:
     """With keys that nobody else uses."""
-    there = urlsplit(REDIS)
-    try:
-        socket.create_connection((there.hostname or "127.0.0.1", there.port or 6379), 2).close()
-    except OSError:
-        why = f"Redis: no server at {there.hostname}:{there.port}; install redis-server or set LASTTICK_TEST_REDIS"
-        if os.environ.get("CI") == "true":
-            pytest.fail(why)
-        pytest.skip(why)
-    return f"{REDIS}#lasttick-test-{uuid.uuid4().hex}"
+    return f"{need('redis')}#{own_name()}"
 
 
 @pytest.fixture(scope="module")
