@@ -10,6 +10,7 @@ replaced. `lease_oracle` states the same rules once more without them, to judge 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -74,6 +75,16 @@ Decision: TypeAlias = Granted | Refused
 
 Answer = Literal["fresh", "again", "held", "ended"]
 """May a holder take a device: yes, it is free; yes, it is its own; no, another has it; no, the asker has ended."""
+
+
+def checked_ttl_s(ttl_s: float) -> float:
+    """Raises ValueError for a TTL that is not a positive, finite number of seconds."""
+    if not (math.isfinite(ttl_s) and ttl_s > 0):
+        raise ValueError(
+            f"lease TTL is {ttl_s!r} s. It must be a positive, finite number of seconds "
+            "(contract hostagent, Parts). Pass for example 60.0."
+        )
+    return ttl_s
 
 
 def expires_ns(last_used_ns: int, ttl_ns: int) -> int:

@@ -7,10 +7,10 @@ Nothing survives a restart, on purpose (HA-15).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from threading import Lock
 
+from lasttick.model import lease
 from lasttick.model.lease import Decision, Holder, LeaseView
 from lasttick.ports import Clock
 from lasttick.reference.hostagent.lease_table import LeaseTable
@@ -26,16 +26,11 @@ class MemoryLeaseStore:
     """
 
     def __init__(self, clock: Clock, ttl_s: float = 60.0, max_call_s: float = 0.0) -> None:
-        if not (math.isfinite(ttl_s) and ttl_s > 0):
-            raise ValueError(
-                f"lease TTL is {ttl_s!r} s. It must be a positive, finite number of seconds "
-                "(contract hostagent, Parts). Pass for example 60.0."
-            )
+        self._ttl_s = lease.checked_ttl_s(ttl_s)
         self.clock = clock
         self.lock = Lock()
         self.now_ns = self.age_source(clock)
         self.table = LeaseTable(round(ttl_s * 1e9), round(max_call_s * 1e9))
-        self._ttl_s = ttl_s
 
     @staticmethod
     def age_source(clock: Clock) -> Callable[[], int]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import TypeVar
 
+from lasttick.model import lease
 from lasttick.model.lease import Decision, Granted, Holder, LeaseView, Refused
 from lasttick.model.shared_lease import Take, TakeName
 from lasttick.ports import Clock, LeaseServer, StoreUnavailable
@@ -37,15 +37,10 @@ class SharedLeaseStore:
     """
 
     def __init__(self, server: LeaseServer, clock: Clock, *, host: str, ttl_s: float = 60.0) -> None:
-        if not (math.isfinite(ttl_s) and ttl_s > 0):
-            raise ValueError(
-                f"lease TTL is {ttl_s!r} s. It must be a positive, finite number of seconds "
-                "(contract hostagent, Parts). Pass for example 60.0."
-            )
+        self._ttl_s = lease.checked_ttl_s(ttl_s)
         self._server = server
         self._clock = clock
         self._host = host
-        self._ttl_s = ttl_s
         self._ttl_us = round(ttl_s * 1e6)
         self._asked = 0
         self._pins: dict[Key, list[str]] = {}

@@ -14,7 +14,6 @@ sessions: only its owner may read it.
 
 from __future__ import annotations
 
-import math
 import os
 import sqlite3
 from contextlib import suppress
@@ -54,12 +53,7 @@ class SqliteLeaseStore:
     """
 
     def __init__(self, path: Path, clock: Clock, ttl_s: float = 60.0) -> None:
-        if not (math.isfinite(ttl_s) and ttl_s > 0):
-            raise ValueError(
-                f"lease TTL is {ttl_s!r} s. It must be a positive, finite number of seconds "
-                "(contract hostagent, Parts). Pass for example 60.0."
-            )
-        self._ttl_s = ttl_s
+        self._ttl_s = lease.checked_ttl_s(ttl_s)
         self._ttl_ns = round(ttl_s * 1e9)
         self._now_ns = clock.now_ns
         self._lock = Lock()
