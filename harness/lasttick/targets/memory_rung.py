@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from mcp_types import CONNECTION_CLOSED
 
@@ -93,7 +92,7 @@ class PipeSession:
     tells = True
 
     def __init__(self, agent: HostAgent, host: PipeHost) -> None:
-        self.id = uuid4().hex
+        self.id = host.new_id()
         self._host = host
         ours, self._theirs = pipe_pair()
         self._serving = asyncio.create_task(self._serve(agent))
@@ -151,6 +150,10 @@ class PipeHost(HostRun):
         self.sessions: dict[PipeSession, None] = {}
         self._drivers = NearRack(rack)
         super().__init__(world, config, self._drivers, resolver=session_holder)
+
+    def new_id(self) -> str:
+        """Of a session, as Streamable HTTP makes them."""
+        return self._world.chance.token_bytes(16).hex()
 
     async def open(self) -> PipeSession:
         return await PipeSession(self.agent, self).open()
