@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lasttick.reference.hostagent.agent import HostAgent
-from lasttick.targets.virtual import Cable
+from lasttick.targets.virtual import Cable, live
 
 if TYPE_CHECKING:
     from lasttick.ports import Drivers
@@ -69,7 +69,7 @@ class HostRun(ABC):
 
     async def start(self) -> None:
         up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._main = asyncio.create_task(self._run(up), name="hostagent")
+        self._main = asyncio.create_task(live([self.agent.running()], up, self._stop), name="hostagent")
         await up
 
     @abstractmethod
@@ -101,13 +101,3 @@ class HostRun(ABC):
         await self.end_sessions()
         await asyncio.gather(self._main, return_exceptions=True)
         await self._world.settle()
-
-    async def _run(self, up: asyncio.Future[None]) -> None:
-        try:
-            async with self.agent.running():
-                up.set_result(None)
-                await self._stop.wait()
-        except Exception as error:
-            if up.done():
-                raise
-            up.set_exception(error)

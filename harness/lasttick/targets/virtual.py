@@ -10,7 +10,7 @@ import functools
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -357,7 +357,8 @@ class VirtualHost:
         )
         up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._agent = agent
-        self._main = asyncio.create_task(self._run(agent, up, store), name=options.name)
+        lives = [agent.running()] if store is None else [store.running(), agent.running()]
+        self._main = asyncio.create_task(live(lives, up, self._stop), name=options.name)
         try:
             await up
         except StartError as error:
@@ -405,17 +406,22 @@ class VirtualHost:
         self._link = world.lease_server.server.link(options.name)
         return world.shared_store(options.name, self._link, clock, options.ttl_s)
 
-    async def _run(self, agent: HostAgent, up: asyncio.Future[None], store: SharedLeaseStore | None) -> None:
-        keeping: AbstractAsyncContextManager[None] = nullcontext() if store is None else store.running()
-        try:
-            async with keeping, agent.running():
-                if not up.done():
-                    up.set_result(None)
-                await self._stop.wait()
-        except Exception as error:
-            if up.done():
-                raise
-            up.set_exception(error)
+
+async def live(
+    lives: Sequence[AbstractAsyncContextManager[object]], up: asyncio.Future[None], stop: asyncio.Event
+) -> None:
+    """Be inside all of `lives` until `stop`. `up` is told when that is so, or why it cannot be."""
+    try:
+        async with AsyncExitStack() as stack:
+            for life in lives:
+                await stack.enter_async_context(life)
+            if not up.done():
+                up.set_result(None)
+            await stop.wait()
+    except Exception as error:
+        if up.done():
+            raise
+        up.set_exception(error)
 
 
 class _AheadClock:
