@@ -344,7 +344,7 @@ def test_a_host_stopped_inside_a_step_holds_its_locks_for_a_bounded_time(monkeyp
             await one.snapshot()
             async with server._pool.acquire() as stopped:
                 await stopped.execute("BEGIN")
-                await server._lock(stopped, ["phone-1"])
+                await server._lock(stopped, "phone-1")
                 with pytest.raises(StoreUnavailable):
                     await server.release("phone-1", ALICE, TTL_US)
                 await asyncio.sleep(0.3)

@@ -85,7 +85,7 @@ class PostgresLeaseServer:
 
     async def take(self, ask: Take, ttl_us: int) -> Decision:
         async def step(sql: Connection) -> Decision:
-            await self._lock(sql, [ask.device_id], shared=ask.holder)
+            await self._lock(sql, ask.device_id, shared=ask.holder)
             ended = await sql.fetchval(
                 f"SELECT 1 FROM {self._schema}.ended WHERE kind = $1 AND id = $2",
                 ask.holder.kind,
@@ -117,7 +117,7 @@ class PostgresLeaseServer:
         kind, id = holder.kind, as_bytes(holder.id)
 
         async def step(sql: Connection) -> list[str]:
-            await self._lock(sql, [], alone=holder)
+            await self._lock(sql, alone=holder)
             await sql.execute(f"DELETE FROM {self._schema}.ended WHERE at < now() - {KEPT}")
             new = f"INSERT INTO {self._schema}.ended VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING 1"
             if not await sql.fetchval(new, kind, id):
@@ -158,7 +158,7 @@ class PostgresLeaseServer:
 
     async def _on(self, device_id: str, rule: Callable[[Record, int], tuple[Record, bool]]) -> bool:
         async def step(sql: Connection) -> bool:
-            await self._lock(sql, [device_id])
+            await self._lock(sql, device_id)
             now_us, record = await self._read(sql, device_id)
             after, answer = rule(record, now_us)
             await self._write(sql, device_id, record, after)
@@ -167,7 +167,12 @@ class PostgresLeaseServer:
         return await self._step(step)
 
     async def _lock(
-        self, sql: Connection, device_ids: list[str], *, shared: Holder | None = None, alone: Holder | None = None
+        self,
+        sql: Connection,
+        device_id: str | None = None,
+        *,
+        shared: Holder | None = None,
+        alone: Holder | None = None,
     ) -> None:
         """Until the transaction's end. In one message, and apart from the reading: that must see what it waited for."""
         words = []
@@ -175,10 +180,9 @@ class PostgresLeaseServer:
             words.append(f"SELECT pg_advisory_xact_lock_shared({self._number('holder', *shared)})")
         if alone is not None:
             words.append(f"SELECT pg_advisory_xact_lock({self._number('holder', *alone)})")
-        numbers = sorted(self._number("device", device_id) for device_id in device_ids)
-        words += [f"SELECT pg_advisory_xact_lock({number})" for number in numbers]
-        if words:
-            await sql.execute(";".join(words))
+        if device_id is not None:
+            words.append(f"SELECT pg_advisory_xact_lock({self._number('device', device_id)})")
+        await sql.execute(";".join(words))
 
     def _number(self, *names: str) -> int:
         """What an advisory lock is known by. Two names with one number would only wait for each other."""
